@@ -38,11 +38,11 @@ async def send_tasks(broker: str) -> None:
     events: asyncio.Queue[Event] = asyncio.Queue()
     executors = {"celery": {"broker": broker, "backend": broker}}
     async with AsyncTompion("sqlite:///example-celery.db", executors=executors, listener=events.put_nowait) as tompion:
-        await tompion.upsert("report", cron="*/2 * * * * *", celery={"task": "report", "args": ["Berlin"]})
+        await tompion.put("report", cron="*/2 * * * * *", celery={"task": "report", "args": ["Berlin"]})
         while True:
             event = await events.get()
             if event.kind == "ended":
-                run = (await tompion.runs("report", limit=1)).items[0]
+                run = (await tompion.runs.list("report", limit=1)).items[0]
                 print(f"{event.text}: {run.result}", flush=True)
 
 

@@ -33,7 +33,7 @@ app = FastAPI(lifespan=lifespan)
 @app.get("/greetings")
 async def greetings() -> list[dict[str, Any]]:
     """The latest runs."""
-    page = await tompion.runs("greeting", limit=5, status="SUCCESS")
+    page = await tompion.runs.list("greeting", limit=5, status="SUCCESS")
     return [{"run_at": run.run_at, "result": run.result} for run in page.items]
 
 

@@ -44,7 +44,7 @@ async def start_workflows(address: str) -> None:
         Worker(client, task_queue=QUEUE, workflows=[Count]),
         AsyncTompion("sqlite:///example-temporal.db", executors=executors, listener=events.put_nowait) as tompion,
     ):
-        await tompion.put_workflow(
+        await tompion.workflows.put(
             "count",
             {
                 "executor": "temporal",
@@ -55,7 +55,7 @@ async def start_workflows(address: str) -> None:
         while True:
             event = await events.get()
             if event.kind == "ended":
-                run = (await tompion.runs("count", limit=1)).items[0]
+                run = (await tompion.runs.list("count", limit=1)).items[0]
                 print(f"{event.text}: run number {run.result}, {run.execution_id}", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typer.main import get_command
 
 import tompion
 from tests.documentation import generated_pages
+from tests.support.methods import methods_of
 from tompion import errors
 from tompion.api import metrics
 from tompion.api.rest import problems
@@ -27,7 +29,7 @@ from tompion.executors import registry
 from tompion.model.run import Reason, RunSource, RunState
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
-from tompion.operations.schedules import definition
+from tompion.operations.schedules import schedule_document
 from tompion.spec import lint
 from tompion.spec.zone import tzif
 
@@ -64,12 +66,12 @@ def test_every_method_of_spec_is_in_the_python_reference() -> None:
 
 def test_every_method_of_tompion_is_in_the_python_reference() -> None:
     text = page("reference/python.md")
-    members = {
-        name: getattr(tompion.AsyncTompion, name) for name in dir(tompion.AsyncTompion) if not name.startswith("_")
-    }
-    methods = [name for name, member in members.items() if not isinstance(member, property)]
-    assert len(methods) > 20
+    methods = methods_of(tompion.AsyncTompion)
+    assert len(methods) > 60
     assert [name for name in methods if f"`{name}(" not in text] == []
+    members = inspect.getmembers(tompion.AsyncTompion, lambda member: isinstance(member, property))
+    properties = [name for name, _ in members if not name.startswith("_")]
+    assert [name for name in properties if f"`{name}`" not in text and f"`{name}." not in text] == []
 
 
 @pytest.mark.parametrize("name", generated_pages.PAGES)
@@ -88,7 +90,7 @@ def test_every_route_is_in_the_rest_reference() -> None:
 
 
 def test_every_field_of_a_schedule_is_in_the_schedule_reference() -> None:
-    wanted = set(definition.FIELDS) - set(SpecDocument.__dataclass_fields__)
+    wanted = set(schedule_document.FIELDS) - set(SpecDocument.__dataclass_fields__)
     assert rows(page("reference/schedule.md")) >= wanted
 
 

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tompion
+from tompion.contract.calls import AsyncGroup, SyncGroup
 
-INTERNAL = {"runner", "tracing", "outbound", "declarations"}
-"""Attributes of an app that other parts of Tompion use."""
-BUILT_BY_THE_ENGINE = {"RunContext", "RunLauncher"}
-"""Classes whose constructor takes parts of the engine. Users receive them, or pass an app."""
+BUILT_BY_TOMPION = (tompion.RunContext, tompion.RunLauncher, AsyncGroup, SyncGroup)
+"""Classes whose constructor takes parts of the engine or an app. Users receive them, or pass an app."""
 
 
 def test_each_class_in_a_public_signature_is_public() -> None:
@@ -54,7 +53,7 @@ def signatures(item: Any) -> Iterator[tuple[str, Any]]:
         yield "fields", item
     for name, member in inspect.getmembers_static(item):
         is_public = name == "__init__" or not name.startswith("_")
-        is_internal = name in INTERNAL or (name == "__init__" and item.__name__ in BUILT_BY_THE_ENGINE)
+        is_internal = name == "__init__" and issubclass(item, BUILT_BY_TOMPION)
         if is_public and not is_internal:
             function = function_of(member)
             if function is not None and (function.__module__ or "").startswith("tompion"):

@@ -32,15 +32,17 @@ EVERYTHING = frozenset({"*"})
 TOMPION_IMPORTS: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "runtime": frozenset(),
+    "encoding": frozenset(),
     "model": frozenset(),
     "config": frozenset({"model", "errors", "runtime.url_masking"}),
-    "spec": frozenset({"model", "errors"}),
+    "spec": frozenset({"encoding", "model", "errors"}),
     "plan": frozenset({"model", "spec", "errors"}),
     "store": frozenset({"model", "plan.counters", "errors", "runtime"}),
-    "outbound": frozenset({"model", "errors", "runtime"}),
-    "executors": frozenset({"outbound", "model", "errors", "runtime"}),
+    "outbound": frozenset({"encoding", "model", "errors", "runtime"}),
+    "executors": frozenset({"outbound", "encoding", "model", "errors", "runtime"}),
     "engine": frozenset(
         {
+            "encoding",
             "model",
             "spec",
             "plan",
@@ -52,11 +54,13 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
             "errors",
         }
     ),
-    "operations": frozenset({"model", "spec", "plan", "store.base", "runtime", "config.settings", "errors"}),
-    "contract": frozenset({"operations", "model", "spec.document", "errors"}),
-    "api": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "operations": frozenset(
+        {"encoding", "model", "spec", "plan", "store.base", "runtime", "config.settings", "errors"}
+    ),
+    "contract": frozenset({"operations", "encoding", "model", "spec.document", "errors"}),
+    "api": frozenset({"contract", "operations", "encoding", "model", "runtime", "errors"}),
     "web": frozenset({"contract", "operations", "model", "runtime", "errors"}),
-    "client": frozenset({"contract", "operations", "model", "runtime", "errors"}),
+    "client": frozenset({"contract", "encoding", "model", "runtime", "errors"}),
     "sdk": EVERYTHING,
     "bootstrap": EVERYTHING,
     # `tompion next`, `explain` and `lint` need no server: they use the Python API itself.
@@ -68,6 +72,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
             "config",
             "contract",
             "runtime",
+            "encoding",
             "model",
             "errors",
             "spec.duration",
@@ -80,6 +85,7 @@ TOMPION_IMPORTS: dict[str, frozenset[str]] = {
         {
             "sdk",
             "client",
+            "contract",
             "operations",
             "config.settings",
             "engine.telemetry.events",

@@ -85,10 +85,10 @@ def _listed(url: str, name: str, scale: Scale) -> Row:
     fill(url, scale.schedules, Due(2_000_000_000, 2_000_100_000))
     with started("tompion", "serve", "--no-engine", "--port", "0", "--store", url) as (address, pid):
         client = Client(address, timeout_s=60)
-        client.list_schedules(limit=PAGE)
+        client.schedules.list(limit=PAGE)
         before, count, after, begin = _resident_mib(pid), 0, None, time.perf_counter()
         while True:
-            page = client.list_schedules(limit=PAGE, after=after)
+            page = client.schedules.list(limit=PAGE, after=after)
             count += len(page.items)
             after = page.next_page
             if after is None:

@@ -39,7 +39,7 @@ def measure_details(seed: int, rounds: int, calls: int) -> Section:
 
 def _questions() -> list[tuple[str, Question]]:
     def cron(text: str) -> Question:
-        return tompion.compile(text, ZONE).next_epoch
+        return tompion.compile_spec(text, ZONE).next_epoch
 
     daily = "30 2 * * *"
     holidays = tompion.Spec(
@@ -69,13 +69,16 @@ def _questions() -> list[tuple[str, Question]]:
         ("29 February", cron("0 0 29 2 *")),
         ("with years: 0 0 9 1 * * 2015-2040", cron("0 0 9 1 * * 2015-2040")),
         ("@every 15m", cron("@every 15m")),
-        ("RRULE, last workday of the month", tompion.compile(tompion.Spec(rrules=[monthly], timezone=ZONE)).next_epoch),
-        ("union of three", tompion.compile(tompion.Spec(cron=[daily, "0 9 * * 1-5", "0 0 L * *"])).next_epoch),
-        ("63 dates excluded", tompion.compile(holidays).next_epoch),
-        ("Friday afternoons excluded", tompion.compile(afternoons).next_epoch),
-        ("a window of five years excluded", tompion.compile(window).next_epoch),
-        ("prev(), daily", tompion.compile(daily, ZONE).prev_epoch),
-        ("prev(), */15 9-17 * * MON-FRI", tompion.compile("*/15 9-17 * * MON-FRI", ZONE).prev_epoch),
+        (
+            "RRULE, last workday of the month",
+            tompion.compile_spec(tompion.Spec(rrules=[monthly], timezone=ZONE)).next_epoch,
+        ),
+        ("union of three", tompion.compile_spec(tompion.Spec(cron=[daily, "0 9 * * 1-5", "0 0 L * *"])).next_epoch),
+        ("63 dates excluded", tompion.compile_spec(holidays).next_epoch),
+        ("Friday afternoons excluded", tompion.compile_spec(afternoons).next_epoch),
+        ("a window of five years excluded", tompion.compile_spec(window).next_epoch),
+        ("prev(), daily", tompion.compile_spec(daily, ZONE).prev_epoch),
+        ("prev(), */15 9-17 * * MON-FRI", tompion.compile_spec("*/15 9-17 * * MON-FRI", ZONE).prev_epoch),
     ]
 
 

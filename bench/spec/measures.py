@@ -33,7 +33,7 @@ def measure_next(work: Workload) -> Section:
     The other libraries compute the cases of the round, Tompion all cases in each round.  So its turns are about as long
     as theirs, and the first calls after a change of turn, when the processor still has the other's code, weigh alike.
     """
-    ours = [(tompion.compile(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
+    ours = [(tompion.compile_spec(case.expression, case.zone), case.after) for cases in work.rounds for case in cases]
     iterators = [
         [(iterator, case.moment) for case in cases if (iterator := reusable(case.expression))] for cases in work.rounds
     ]
@@ -90,7 +90,7 @@ def measure_parse(work: Workload, rounds: int) -> Section:
 def measure_million(work: Workload, seed: int, calls: int) -> Section:
     """Very many calls in one process, one at a time and as a batch."""
     random = Random(seed)
-    compiled = [tompion.compile(expression, zone) for expression in work.expressions for zone in ZONES]
+    compiled = [tompion.compile_spec(expression, zone) for expression in work.expressions for zone in ZONES]
     batch = min(calls, BATCH)
     questions = [(random.choice(compiled), draw_instant(random)) for _question in range(batch)]
     schedules = [random.choice(compiled) for _schedule in range(calls)]
@@ -152,7 +152,7 @@ def _time_tompion(case: Case, clear: Callable[[], None]) -> int:
     expression, zone, after, _moment = case
     clear()
     begin = perf_counter_ns()
-    ticks = tompion.compile(expression, zone)
+    ticks = tompion.compile_spec(expression, zone)
     ticks.next_epoch(after)
     return perf_counter_ns() - begin
 
@@ -199,7 +199,7 @@ def _whole_passes(cases: list[Case], rounds: int) -> Rounds:
 def _pass_of_tompion(cases: list[Case]) -> float:
     begin = cpu_ns()
     for expression, zone, after, _moment in cases:
-        tompion.compile(expression, zone).next_epoch(after)
+        tompion.compile_spec(expression, zone).next_epoch(after)
     return (cpu_ns() - begin) / len(cases)
 
 

@@ -33,7 +33,7 @@ def measure_memory(work: Workload, seed: int, schedules: int, rivals: int) -> Se
     rows = [
         _row("each its own object", pairs, compile_alone, Target("≤", 200)),
         _row("the same, far more expressions", varied, compile_alone),
-        _row("tompion.compile(): equal ones shared", pairs, lambda pair: tompion.compile(*pair)),
+        _row("tompion.compile_spec(): equal ones shared", pairs, lambda pair: tompion.compile_spec(*pair)),
         _row("cronsim", few, lambda pair: CronSim(pair[0], moment_of(FIRST_INSTANT, pair[1]))),
         _row("croniter", few, lambda pair: new_croniter(pair[0], moment_of(FIRST_INSTANT, pair[1]))),
     ]

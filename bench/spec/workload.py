@@ -80,7 +80,7 @@ def agree(case: Case) -> bool:
     iterator = reusable(case.expression)
     if iterator is None:
         return False
-    own = tompion.compile(case.expression, case.zone).next_epoch(case.after)
+    own = tompion.compile_spec(case.expression, case.zone).next_epoch(case.after)
     return (
         own is not None
         and own == cronsim_next(case.expression, case.moment)

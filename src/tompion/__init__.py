@@ -10,6 +10,30 @@ if TYPE_CHECKING:
     from tompion.client import AsyncClient, Client
     from tompion.client.protocol import ClientOptions
     from tompion.config.settings import Settings
+    from tompion.contract.async_methods import (
+        AsyncAudit,
+        AsyncCalendars,
+        AsyncInstances,
+        AsyncKeys,
+        AsyncNotifications,
+        AsyncQueues,
+        AsyncRuns,
+        AsyncWorkflows,
+    )
+    from tompion.contract.async_schedules import AsyncSchedules
+    from tompion.contract.fields import (
+        CeleryAction,
+        HttpAction,
+        NatsAction,
+        PostgresAction,
+        RabbitmqAction,
+        RedisAction,
+        ScheduleFields,
+        SpecFields,
+        TemporalAction,
+    )
+    from tompion.contract.sync_methods import Audit, Calendars, Instances, Keys, Notifications, Queues, Runs, Workflows
+    from tompion.contract.sync_schedules import Schedules
     from tompion.engine.telemetry.events import Event
     from tompion.errors import (
         AlreadyExists,
@@ -40,7 +64,8 @@ if TYPE_CHECKING:
     )
     from tompion.executors.base import Accepted, Completed, Executor, RunContext
     from tompion.executors.current_run import RunLogFilter, current_run
-    from tompion.model.audit import AuditVerification
+    from tompion.model.api_key import ApiKey, NewKey
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.bulk import BulkRefusal, BulkResult, ScheduleCount
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
@@ -79,7 +104,6 @@ if TYPE_CHECKING:
         Version,
         Workflow,
     )
-    from tompion.model.security import ApiKey, NewKey
     from tompion.model.spec import (
         CalendarDocument,
         ClockChange,
@@ -88,20 +112,18 @@ if TYPE_CHECKING:
         HolidaysDocument,
         IntervalDocument,
         NamedCalendar,
+        Preview,
         Range,
         SpecDocument,
         Tick,
         WindowDocument,
     )
     from tompion.model.verification import Verification, Violation
-    from tompion.model.worker import InstanceInfo, Queue
-    from tompion.operations.insight.preview import Preview
-    from tompion.operations.runs.callbacks import ReportAck
+    from tompion.model.worker import InstanceInfo, Queue, ReportAck
     from tompion.sdk.app import AsyncTompion, Tompion
     from tompion.sdk.run_launcher import RunLauncher
     from tompion.sdk.spec import Spec, read_icalendar
-    from tompion.spec.compiler import compile_spec as compile  # noqa: A004 - the public name, always used as tompion.compile
-    from tompion.spec.compiler import next_many
+    from tompion.spec.compiler import compile_spec, next_many
     from tompion.spec.ticks import Ticks, Trace
 
 __all__ = [
@@ -109,14 +131,26 @@ __all__ = [
     "Action",
     "AlreadyExists",
     "ApiKey",
+    "AsyncAudit",
+    "AsyncCalendars",
     "AsyncClient",
+    "AsyncInstances",
+    "AsyncKeys",
+    "AsyncNotifications",
+    "AsyncQueues",
+    "AsyncRuns",
+    "AsyncSchedules",
     "AsyncTompion",
+    "AsyncWorkflows",
+    "Audit",
     "AuditVerification",
     "Backfill",
     "BulkRefusal",
     "BulkResult",
     "CalendarDocument",
+    "Calendars",
     "CatchUp",
+    "CeleryAction",
     "Change",
     "Client",
     "ClientOptions",
@@ -136,13 +170,16 @@ __all__ = [
     "Forecast",
     "Hint",
     "HolidaysDocument",
+    "HttpAction",
     "InstanceInfo",
+    "Instances",
     "IntervalDocument",
     "InvalidField",
     "InvalidInput",
     "InvalidSpec",
     "InvalidTime",
     "Keep",
+    "Keys",
     "LaunchError",
     "LaunchErrors",
     "LaunchRefused",
@@ -150,9 +187,11 @@ __all__ = [
     "Load",
     "LoadSpike",
     "NamedCalendar",
+    "NatsAction",
     "NewKey",
     "NotFound",
     "Notification",
+    "Notifications",
     "OnResume",
     "OnWorkerLost",
     "OutcomeUnknown",
@@ -160,12 +199,16 @@ __all__ = [
     "Overlap",
     "Page",
     "Policy",
+    "PostgresAction",
     "Preview",
     "Problem",
     "Problems",
     "Queue",
+    "Queues",
+    "RabbitmqAction",
     "Range",
     "RecentOutcome",
+    "RedisAction",
     "ReportAck",
     "RequestReused",
     "Run",
@@ -174,17 +217,21 @@ __all__ = [
     "RunLauncher",
     "RunLogFilter",
     "RunState",
+    "Runs",
     "SameSpecSchedule",
     "Schedule",
     "ScheduleClosed",
     "ScheduleCount",
+    "ScheduleFields",
     "ScheduleStatus",
     "ScheduleSummary",
+    "Schedules",
     "SchemaOutdated",
     "SchemaTooNew",
     "Settings",
     "Spec",
     "SpecDocument",
+    "SpecFields",
     "SpecGroup",
     "StaleReport",
     "StaleToken",
@@ -193,6 +240,7 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "TargetUnreachable",
+    "TemporalAction",
     "Tick",
     "TickChange",
     "Ticks",
@@ -209,7 +257,8 @@ __all__ = [
     "Violation",
     "WindowDocument",
     "Workflow",
-    "compile",
+    "Workflows",
+    "compile_spec",
     "current_run",
     "next_many",
     "read_icalendar",
@@ -219,15 +268,27 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
     _MODULES = {
         "Accepted": "tompion.executors.base",
         "Action": "tompion.model.schedule",
-        "ApiKey": "tompion.model.security",
+        "ApiKey": "tompion.model.api_key",
+        "AsyncAudit": "tompion.contract.async_methods",
+        "AsyncCalendars": "tompion.contract.async_methods",
         "AsyncClient": "tompion.client",
+        "AsyncInstances": "tompion.contract.async_methods",
+        "AsyncKeys": "tompion.contract.async_methods",
+        "AsyncNotifications": "tompion.contract.async_methods",
+        "AsyncQueues": "tompion.contract.async_methods",
+        "AsyncRuns": "tompion.contract.async_methods",
+        "AsyncSchedules": "tompion.contract.async_schedules",
         "AsyncTompion": "tompion.sdk.app",
-        "AuditVerification": "tompion.model.audit",
+        "AsyncWorkflows": "tompion.contract.async_methods",
+        "Audit": "tompion.contract.sync_methods",
+        "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
         "BulkRefusal": "tompion.model.bulk",
         "BulkResult": "tompion.model.bulk",
         "CalendarDocument": "tompion.model.spec",
+        "Calendars": "tompion.contract.sync_methods",
         "CatchUp": "tompion.model.policy",
+        "CeleryAction": "tompion.contract.fields",
         "Change": "tompion.model.schedule",
         "Client": "tompion.client",
         "ClientOptions": "tompion.client.protocol",
@@ -245,45 +306,59 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Forecast": "tompion.model.insight",
         "Hint": "tompion.model.hint",
         "HolidaysDocument": "tompion.model.spec",
+        "HttpAction": "tompion.contract.fields",
         "InstanceInfo": "tompion.model.worker",
+        "Instances": "tompion.contract.sync_methods",
         "IntervalDocument": "tompion.model.spec",
         "Keep": "tompion.model.policy",
+        "Keys": "tompion.contract.sync_methods",
         "LaunchErrors": "tompion.model.policy",
         "Load": "tompion.model.insight",
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
-        "NewKey": "tompion.model.security",
+        "NatsAction": "tompion.contract.fields",
+        "NewKey": "tompion.model.api_key",
         "Notification": "tompion.model.notification",
+        "Notifications": "tompion.contract.sync_methods",
         "OnResume": "tompion.model.policy",
         "OnWorkerLost": "tompion.model.policy",
         "Outlook": "tompion.model.hint",
         "Overlap": "tompion.model.policy",
         "Page": "tompion.model.page",
         "Policy": "tompion.model.policy",
-        "Preview": "tompion.operations.insight.preview",
+        "PostgresAction": "tompion.contract.fields",
+        "Preview": "tompion.model.spec",
         "Problem": "tompion.model.insight",
         "Problems": "tompion.model.insight",
         "Queue": "tompion.model.worker",
+        "Queues": "tompion.contract.sync_methods",
+        "RabbitmqAction": "tompion.contract.fields",
         "Range": "tompion.model.spec",
         "RecentOutcome": "tompion.model.insight",
-        "ReportAck": "tompion.operations.runs.callbacks",
+        "RedisAction": "tompion.contract.fields",
+        "ReportAck": "tompion.model.worker",
         "Run": "tompion.model.schedule",
         "RunContext": "tompion.executors.base",
         "RunCounts": "tompion.model.insight",
         "RunLauncher": "tompion.sdk.run_launcher",
         "RunLogFilter": "tompion.executors.current_run",
         "RunState": "tompion.model.run",
+        "Runs": "tompion.contract.sync_methods",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
         "ScheduleCount": "tompion.model.bulk",
+        "ScheduleFields": "tompion.contract.fields",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",
+        "Schedules": "tompion.contract.sync_schedules",
         "Settings": "tompion.config.settings",
         "Spec": "tompion.sdk.spec",
         "SpecDocument": "tompion.model.spec",
+        "SpecFields": "tompion.contract.fields",
         "SpecGroup": "tompion.model.insight",
         "Stats": "tompion.model.insight",
         "StatsBucket": "tompion.model.insight",
+        "TemporalAction": "tompion.contract.fields",
         "Tick": "tompion.model.spec",
         "TickChange": "tompion.model.insight",
         "Ticks": "tompion.spec.ticks",
@@ -296,7 +371,8 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Violation": "tompion.model.verification",
         "WindowDocument": "tompion.model.spec",
         "Workflow": "tompion.model.schedule",
-        "compile": "tompion.spec.compiler",
+        "Workflows": "tompion.contract.sync_methods",
+        "compile_spec": "tompion.spec.compiler",
         "current_run": "tompion.executors.current_run",
         "next_many": "tompion.spec.compiler",
         "read_icalendar": "tompion.sdk.spec",
@@ -308,7 +384,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module(_MODULES.get(name, "tompion.errors"))
-        return globals().setdefault(name, getattr(module, "compile_spec" if name == "compile" else name))
+        return globals().setdefault(name, getattr(module, name))
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

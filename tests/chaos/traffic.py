@@ -70,7 +70,8 @@ class Traffic:
         elif kind == "edit":
             beat = self._dice.choice([Beat(1), Beat(2), Beat(3, 1)])
             chosen = self._dice.choice([plan for plan in self._plans if plan.edited])
-            self._send("patch", self._tompion.patch, chosen.schedule_id, **beat.fields())
+            text = f"edit {len(self.accepted)}"  # so that no edit is a repetition, which would not be audited
+            self._send("patch", self._tompion.patch, chosen.schedule_id, description=text, **beat.fields())
         elif kind == "patch":  # a new version that ticks as the one before
             chosen = self._dice.choice(self._plans)
             text = f"edit {len(self.accepted)}"

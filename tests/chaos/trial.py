@@ -157,7 +157,7 @@ class _Trial:
         ledger = history.read_ledger(self._url)
         lines = self._fleet.lines()
         names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
-        proofs = [tompion.verify(plan.schedule_id) for plan in self._plans]
+        proofs = [tompion.schedules.verify(plan.schedule_id) for plan in self._plans]
         evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
         violations = self._violations + check(evidence) + traffic.surprises + self._processes()
         calm = {plan.schedule_id for plan in self._plans if plan.overlap == "allow" and not plan.pausable}

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from tests.differential.generator import Step
@@ -15,9 +16,9 @@ from tests.support.operations import BEGIN, Bench, held_of
 from tests.support.service import Direct, runner_of, serve_runner
 from tompion.client import Client
 from tompion.config.settings import Settings
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
+from tompion.encoding.codec import to_plain
 from tompion.errors import TompionError
-from tompion.model.codec import to_plain
 from tompion.model.run import RunRow, RunState
 from tompion.model.schedule import Backfill, Run, Schedule
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -40,6 +41,30 @@ MAX_PASSES = 400
 _NUMBERED = re.compile(r"\b\d+-1[78]\d{8}-\d+\b|\b[0-9a-f]{64}\b|\b[0-9a-f]{32}\b")
 _OFFSETS = {"until_in": "until", "hint_in": "at"}
 _PAGE = "next_page"
+METHODS = {
+    "upsert": "put",
+    "skip": "schedules.skip",
+    "unskip": "schedules.unskip",
+    "hint": "schedules.hint",
+    "hints": "schedules.hints",
+    "clear_hints": "schedules.clear_hints",
+    "reset_failures": "schedules.reset_failures",
+    "restore": "schedules.restore",
+    "versions": "schedules.versions",
+    "history": "schedules.history",
+    "verify": "schedules.verify",
+    "backfills": "schedules.backfills",
+    "dropped_ranges": "schedules.dropped_ranges",
+    "list_schedules": "schedules.list",
+    "pause_target": "queues.pause",
+    "resume_target": "queues.resume",
+    "runs": "runs.list",
+    "recent_runs": "runs.recent",
+    "cancel_run": "runs.cancel",
+    "terminate_run": "runs.terminate",
+    "retry_run": "runs.retry",
+}
+"""Steps whose method has another name."""
 
 
 class Side:
@@ -71,8 +96,8 @@ class Side:
 
     def snapshot(self) -> str:
         """Return the state, runs and dropped ranges of every schedule as text."""
-        names = [schedule.schedule_id for schedule in self.interface.list_schedules().items]
-        names += [schedule.schedule_id for schedule in self.interface.list_schedules(status="closed").items]
+        names = [schedule.schedule_id for schedule in self.interface.schedules.list().items]
+        names += [schedule.schedule_id for schedule in self.interface.schedules.list(status="closed").items]
         texts = [
             self.perform_text(Step(read, {"schedule_id": name}))
             for name in names
@@ -128,15 +153,17 @@ class Side:
         if "nth" in arguments:
             arguments.pop("nth")
             return self._request_for_first(step.name, arguments)
-        return getattr(self.interface, step.name)(**arguments)
+        return attrgetter(METHODS.get(step.name, step.name))(self.interface)(**arguments)
 
     def _request_for_first(self, name: str, arguments: dict[str, Any]) -> Any:
         schedule_id = arguments.pop("schedule_id")
         if name == "cancel_backfill":
-            backfills = self.interface.backfills(schedule_id)
-            return self.interface.cancel_backfill(backfills[0].backfill_id, **arguments) if backfills else None
-        runs = self.interface.runs(schedule_id).items
-        return getattr(self.interface, name)(runs[0].run_id, **arguments) if runs else None
+            backfills = self.interface.schedules.backfills(schedule_id)
+            return (
+                self.interface.schedules.cancel_backfill(backfills[0].backfill_id, **arguments) if backfills else None
+            )
+        runs = self.interface.runs.list(schedule_id).items
+        return attrgetter(METHODS[name])(self.interface)(runs[0].run_id, **arguments) if runs else None
 
     # --- results ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +200,10 @@ def history(side: Side, names: Iterator[str] | tuple[str, ...]) -> dict[str, lis
     interface, histories = side.interface, {}
     for name in names:
         try:
-            runs, dropped_ranges = interface.runs(name, limit=1_000).items, interface.dropped_ranges(name, limit=1_000)
+            runs, dropped_ranges = (
+                interface.runs.list(name, limit=1_000).items,
+                interface.schedules.dropped_ranges(name, limit=1_000),
+            )
         except TompionError:
             continue
         rows = [[int(run.run_at.timestamp()), run.source, str(run.status), run.reason] for run in runs]

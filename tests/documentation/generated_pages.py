@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.documentation import stubs
 from tests.documentation.defects import INTERLEAVINGS_HEAD, SIMULATION_HEAD, interleaving_rows, simulation_rows
 from tests.documentation.diagrams import diagrams, with_diagrams
 from tests.documentation.example_responses import example_responses
+from tests.documentation.python_methods import MODULE_FILES
 from tests.documentation.roles import page as roles
 from tompion.api.rest.openapi.document import describe, summary_and_description
 from tompion.api.rest.openapi.examples import RECORDED
 from tompion.config.schema import OPTIONS
 from tompion.config.settings import Settings
-from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
+from tompion.contract.api_routes import Route
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, SystemRoute
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS_FILE = "src/tompion/api/rest/openapi/answers.json"
@@ -109,5 +113,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/reference/roles.md": lambda _text: roles(),
     "docs/explanation/planted-defects.md": planted_defects,
     "docs/explanation/policies.md": lambda text: with_diagrams(text, diagrams()),
+    **{f"{stubs.FOLDER}/{name}.py": partial(stubs.page, name) for name in stubs.OPERATIONS},
+    **MODULE_FILES,
 }
 """The generated files, in this order, because the OpenAPI document has the example responses."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, SystemRoute
 
 HOLDERS = tuple(role for role in Role if role is not Role.PUBLIC)
 HEAD = """# Roles

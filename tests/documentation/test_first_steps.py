@@ -37,7 +37,7 @@ def rehearse_week(program: str) -> list[str]:
     assert isinstance(app, AsyncTompion)
     with Rehearsal(app, at="2026-03-02T00:00:00Z") as rehearsal:
         rehearsal.advance("7d")
-        (schedule,) = rehearsal.list_schedules().items
+        (schedule,) = rehearsal.schedules.list().items
         return [f"{run.run_at:%a %H:%M} {run.status}" for run in rehearsal.all_runs(schedule.schedule_id)]
 
 
@@ -84,5 +84,5 @@ def test_holidays_and_calendars_are_excluded(tmp_path: Path, monkeypatch: pytest
     assert install.startswith("pip install")
     assert "2026-12-25" not in run(ask, tmp_path)
     with Tompion("sqlite://", engine=False) as tompion:
-        tompion.put_calendar(works)
-        assert tompion.get_calendar("plant").dates == works.dates
+        tompion.calendars.put(works)
+        assert tompion.calendars.get("plant").dates == works.dates

@@ -78,10 +78,10 @@ def test_the_steps_from_cron_work(tmp_path: Path) -> None:
     with run_service(tmp_path) as address:
         run_page("how-to/replace-cron.md", address)
         with Tompion(address) as tompion:
-            assert tompion.runs("backup").items[0].result == "backed up to s3://backups"
+            assert tompion.runs.list("backup").items[0].result == "backed up to s3://backups"
             policy = tompion.get("backup").definition.policy
             assert (policy.catchup_policy, policy.overlap_policy) == ("coalesce", "skip")
-            schedules = {schedule.schedule_id: schedule.definition for schedule in tompion.list_schedules().items}
+            schedules = {schedule.schedule_id: schedule.definition for schedule in tompion.schedules.list().items}
             for name in ("sync-orders", "report", "rotate-keys"):
                 assert wait_for_result(tompion, tompion.trigger(name).run_id) == "backed up to"
     lines = next(block.text for block in blocks("how-to/replace-cron.md") if block.language == "text").splitlines()[2:]
@@ -162,7 +162,7 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
         run_in_background(tmp_path, "keep_time.py", BROKER=valkey_url),
         Tompion(store, engine=False) as tompion,
     ):
-        assert soon(lambda: len(tompion.list_schedules().items) == 2)
+        assert soon(lambda: len(tompion.schedules.list().items) == 2)
         for schedule_id, expected in (("close-the-day", "closed in berlin"), ("refresh", "fresh")):
             run = tompion.trigger(schedule_id)
             assert wait_for_result(tompion, run.run_id) == expected
@@ -170,8 +170,8 @@ def test_the_steps_from_celery_beat_work(tmp_path: Path, valkey_url: str) -> Non
 
 def wait_for_result(tompion: Tompion, run_id: str) -> object:
     """Wait until a run has succeeded, and return its result."""
-    assert soon(lambda: tompion.get_run(run_id).status == "SUCCESS"), tompion.get_run(run_id)
-    return tompion.get_run(run_id).result
+    assert soon(lambda: tompion.runs.get(run_id).status == "SUCCESS"), tompion.runs.get(run_id)
+    return tompion.runs.get(run_id).result
 
 
 def test_every_celery_beat_entry_has_a_spec() -> None:

@@ -35,7 +35,7 @@ def wait_for_successes(store: str, schedule_id: str, count: int) -> list[str]:
         keys: list[str] = []
 
         def enough() -> bool:
-            page = tompion.runs(schedule_id, status="SUCCESS", limit=1_000)
+            page = tompion.runs.list(schedule_id, status="SUCCESS", limit=1_000)
             keys[:] = [run.idempotency_key for run in page.items]
             return len(keys) >= count
 
@@ -146,7 +146,7 @@ def test_a_database_is_dumped_and_restored(home: Path, postgres_server: Postgres
         outputs = [run(command, home, tools) for command in here]
         assert "each accounted for exactly once\n" in outputs[-1]
         with Tompion(restored, engine=False) as tompion:
-            assert len(tompion.runs("notes", status="SUCCESS").items) >= 2
+            assert len(tompion.runs.list("notes", status="SUCCESS").items) >= 2
     finally:
         postgres_server.drop_database("tompion_restored")
 

@@ -102,10 +102,10 @@ class Player:
             self.bands.append(Band("down", start, rehearsal.now))
         elif verb == "pause" and words:
             self._open["target paused"] = rehearsal.now
-            rehearsal.pause_target(workflow_id=job)
+            rehearsal.workflows.pause(job)
         elif verb == "resume" and words:
             self._close("target paused")
-            rehearsal.resume_target(workflow_id=job)
+            rehearsal.workflows.resume(job)
         elif verb == "pause":
             self._open["paused"] = rehearsal.now
             rehearsal.pause(job)
@@ -115,7 +115,7 @@ class Player:
         elif verb == "trigger":
             rehearsal.trigger(job)
         elif verb == "skip":
-            rehearsal.skip(job)
+            rehearsal.schedules.skip(job)
         elif verb == "backfill":
             first, _, last = words[0].partition("-")
             options: Any = dict(word.split("=") for word in words[1:])
@@ -152,13 +152,13 @@ def draw(scenario: Scenario) -> str:
     at = f"{DAY}T{scenario.begin}:00Z"
     with Rehearsal(app, at=at, settings=settings, executors={"http": target}) as rehearsal:
         if scenario.workflow:
-            rehearsal.put_workflow(
+            rehearsal.workflows.put(
                 "job", {"executor": "http", "triggers": [{"cron": scenario.cron, **scenario.fields}]}
             )
         player = Player(scenario, rehearsal)
         player.play()
         for name in scenario.ids:
-            assert rehearsal.verify(name).ok, "the ledger does not verify"
+            assert rehearsal.schedules.verify(name).ok, "the ledger does not verify"
         return "\n".join(line.rstrip() for line in (_heading(scenario), "", *_Canvas(player, attempts).lines()))
 
 
@@ -194,7 +194,7 @@ class _Canvas:
             rows += [(run.run_at, run.created_at, self._run(run)) for run in rehearsal.all_runs(name)]
             rows += [
                 (self._dropped_ticks(dropped_range)[0], dropped_range.decided_at, self._dropped_line(dropped_range))
-                for dropped_range in rehearsal.dropped_ranges(name)
+                for dropped_range in rehearsal.schedules.dropped_ranges(name)
             ]
         drawn += [line for _, _, line in sorted(rows)]
         state = rehearsal.get(self._scenario.ids[0]).status

@@ -33,7 +33,7 @@ from tompion.client import Client
 with Client(sys.argv[1]) as client:
     created = client.create("report", cron="0 9 * * *", timezone="Europe/Berlin", function="json:dumps")
     assert client.get("report") == created
-    assert client.pause_matching(everything=True).schedule_ids == ("report",)
+    assert client.schedules.pause_matching(everything=True).schedule_ids == ("report",)
     try:
         client.get("missing")
     except tompion.NotFound as error:
@@ -46,7 +46,7 @@ from tompion.client import AsyncClient
 async def main():
     async with AsyncClient(sys.argv[1]) as client:
         await client.create("report", cron="@daily", function="tasks:report")
-        print((await client.trigger("report")).state)
+        print((await client.trigger("report")).status)
 
 asyncio.run(main())
 """

@@ -93,7 +93,7 @@ def test_the_program_without_a_store_executes_runs(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'tompion.db'}"
     with (
         Tompion(store) as home,
-        serve_runner(home.runner) as url,
+        serve_runner(home._runner) as url,
         running(tmp_path, str(EXAMPLES / "remote.py"), url) as process,
     ):
         wait_for(process, r"^heartbeat for \d\d:\d\d:\d\d$")

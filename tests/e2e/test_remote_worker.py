@@ -69,7 +69,7 @@ class Service:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     created = Service(tmp_path)
-    with created.home, serve_runner(created.home.runner) as created.url:
+    with created.home, serve_runner(created.home._runner) as created.url:
         yield created
 
 
@@ -94,7 +94,7 @@ def test_a_declared_function_runs_in_the_worker_and_is_recorded_in_the_service(s
 
     asyncio.run(scenario())
     service.wait_for_end(2)
-    ended = {run.run_id: run for run in home.runs("report").items if run.status == "SUCCESS"}
+    ended = {run.run_id: run for run in home.runs.list("report").items if run.status == "SUCCESS"}
     assert [run.run_id in ended for run in seen[:2]] == [True, True]
     first = ended[seen[0].run_id]
     assert (first.result, first.idempotency_key, first.run_at) == (
@@ -109,7 +109,7 @@ def test_a_remote_function_continues_the_trace(tmp_path: Path) -> None:
     exporter = InMemorySpanExporter()
     created = Service(tmp_path, tracing=SimpleSpanProcessor(exporter))
     handed_on: list[str | None] = []
-    with created.home, serve_runner(created.home.runner) as url:
+    with created.home, serve_runner(created.home._runner) as url:
         app = Tompion(url, settings=QUICK)
 
         @app.schedule(NEVER, schedule_id="report")
@@ -152,7 +152,7 @@ def test_the_synchronous_app_executes_remote_runs(service: Service) -> None:
         run = app.trigger("report")
         assert ran.wait(SECONDS)
         service.wait_for_end()
-        assert app.get_run(run.run_id).result == "done"
+        assert app.runs.get(run.run_id).result == "done"
 
 
 def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
@@ -181,8 +181,8 @@ def test_a_run_is_cancelled_at_the_worker(service: Service) -> None:
             return first.run_id, second.run_id
 
     first, second = asyncio.run(scenario())
-    assert home.get_run(first).status == "CANCELLED"
-    assert home.get_run(second).status in ("ENQUEUED", "STARTED", "SUCCESS")
+    assert home.runs.get(first).status == "CANCELLED"
+    assert home.runs.get(second).status in ("ENQUEUED", "STARTED", "SUCCESS")
 
 
 @pytest.mark.parametrize("outcome", ["error", "result", "late"])
@@ -196,14 +196,14 @@ def test_an_outcome_that_cannot_be_stored_is_escaped_or_rejected(service: Servic
         calls.append(run.attempt)
         if outcome == "error":
             raise ValueError("bad byte \x00")
-        while outcome == "late" and run.is_wanted:
+        while outcome == "late" and run.should_continue:
             ALARM.wait(0.01)
         return {"a": "\ud800", "b": "\x00"}
 
     with app:
         run = app.trigger("odd")
         service.wait_for_end()
-        ended = app.get_run(run.run_id)
+        ended = app.runs.get(run.run_id)
     assert ended.status == {"error": "FAILED", "result": "SUCCESS", "late": "TIMED_OUT"}[outcome]
     assert calls == [1]
 
@@ -215,14 +215,14 @@ def test_another_worker_takes_over_the_run_of_a_killed_worker_with_the_same_key(
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     with _start(program, url, "hold") as first:
-        assert any(home.list_schedules().items for _ in range(100_000)), "the program has not declared its schedule"
+        assert any(home.schedules.list().items for _ in range(100_000)), "the program has not declared its schedule"
         run = home.trigger("held")
         assert _output_line(first) == (run.idempotency_key, "1")
         first.send_signal(signal.SIGKILL)
     with _start(program, url, "end") as second:
         assert _output_line(second) == (run.idempotency_key, "2")
         service.wait_for_end()
-        assert home.get_run(run.run_id).status == "SUCCESS"
+        assert home.runs.get(run.run_id).status == "SUCCESS"
         second.send_signal(signal.SIGTERM)
         assert second.wait(SECONDS) == 0
 

@@ -194,7 +194,7 @@ def test_one_interrupt_stops_the_service_and_its_engine(tmp_path: Path) -> None:
     assert process.returncode == 130
     with Tompion(store, engine=False) as tompion:
         assert tompion.get("report").in_flight == 0
-        assert tompion.verify("report").ok
+        assert tompion.schedules.verify("report").ok
 
 
 def test_no_engine_starts_only_the_service(tmp_path: Path) -> None:

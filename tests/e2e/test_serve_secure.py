@@ -112,7 +112,7 @@ def test_api_keys_tokens_and_certificates_are_accepted(home: Home) -> None:
     assert home.status(output=home.ca.issue_cert("robot.example.org")) == 200
     assert home.status(output=home.ca.issue_cert("unmapped.example.org")) == 401
     with Client(home.url, tls=home.context(home.ca.issue_cert("robot.example.org"))) as client:
-        assert client.upsert("report", cron="@daily", function="a:b").schedule_id == "report"
+        assert client.put("report", cron="@daily", function="a:b").schedule_id == "report"
 
 
 def test_the_configuration_lists_issuers_and_certificates(home: Home) -> None:

@@ -80,7 +80,7 @@ def test_shutdown_with_a_long_polling_worker(tmp_path: Path) -> None:
         worker = request(waiting, "/api/v1/workers", {"name": "w", "queues": ["before"]})
         send(waiting, f"/api/v1/workers/{worker['worker_id']}/claim", {"queues": ["after"], "wait_ms": 30_000})
         with Client(url) as client:
-            while not any(item.queues == ("after",) for item in client.list_instances()):
+            while not any(item.queues == ("after",) for item in client.instances.list()):
                 assert process.poll() is None
         interrupt(process)
         answer = waiting.getresponse()
@@ -102,7 +102,7 @@ def test_shutdown_with_a_running_run(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=SECONDS)
         assert (process.returncode, errors) == (130, "")
     with Tompion(f"sqlite:///{tmp_path / 'tompion.db'}", engine=False) as tompion:
-        result = tompion.get_run(run.run_id)
+        result = tompion.runs.get(run.run_id)
         assert (result.status, result.result) == ("SUCCESS", "done")
 
 

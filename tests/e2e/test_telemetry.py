@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.executors import Server, http_server
 from tests.support.servers import free_port
 from tompion import Tompion
-from tompion.model.trace_context import trace_id_of
+from tompion.encoding.trace_context import trace_id_of
 
 CANARY = "canary-4711-hunter2"
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

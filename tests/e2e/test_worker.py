@@ -95,8 +95,8 @@ def test_a_worker_runs_due_schedules_and_stops_gracefully(home: Path) -> None:
     assert max(map(len, lines)) <= 80
     notes = (home / "notes.txt").read_text().splitlines()
     with schedules(home) as tompion:
-        runs = tompion.runs("notes", limit=1_000).items
-        assert tompion.verify("notes").ok
+        runs = tompion.runs.list("notes", limit=1_000).items
+        assert tompion.schedules.verify("notes").ok
         assert tompion.get("notes").in_flight == 0
     assert {run.status for run in runs} <= FINAL, "nothing may be left in flight"
     assert sorted(run.idempotency_key for run in runs if run.status == "SUCCESS") == sorted(notes), "each once"
@@ -143,7 +143,7 @@ def test_functions_are_imported_from_the_app_dir(home: Path, tmp_path_factory: p
 @contextmanager
 def service(home: Path) -> Iterator[tuple[Tompion, str]]:
     """A service with an engine, on a store in this process."""
-    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serve_runner(tompion.runner) as url:
+    with Tompion(f"sqlite:///{home / 'service.db'}") as tompion, serve_runner(tompion._runner) as url:
         yield tompion, url
 
 
@@ -171,7 +171,7 @@ def test_a_worker_without_a_store_executes_the_runs_of_a_service(home: Path) -> 
         assert (process.returncode, problems) == (0, "")
         assert lines[0] == f"executing runs of {url}, queue reports (Ctrl-C to stop)"
         assert rest.splitlines()[-1] == "stopped"
-        assert tompion.get_run(run.run_id).status == "SUCCESS"
+        assert tompion.runs.get(run.run_id).status == "SUCCESS"
     assert (home / "notes.txt").read_text().splitlines() == [run.idempotency_key]
     assert not (home / "tompion.db").exists()
 

@@ -144,7 +144,7 @@ class _Trial:
         assert traffic is not None
         ledger, lines = history.read_ledger(self._url), self._fleet.lines()
         names = {pid: name for worker in self._fleet.workers for pid, name in worker.names.items()}
-        proofs = [self._tompion.verify(plan.schedule_id) for plan in self._plans]
+        proofs = [self._tompion.schedules.verify(plan.schedule_id) for plan in self._plans]
         evidence = Evidence(self._plans, self._end_s, ledger, lines, names, traffic.accepted, proofs)
         exits = [code for worker in self._fleet.workers for code in worker.exits]
         violations = check(evidence) + traffic.surprises + self._fleet.tracebacks()

@@ -121,10 +121,10 @@ def create(tompion: Tompion, count: int, **fields: Any) -> list[str]:
 def runs_of(tompion: Tompion, name: str) -> list[Run]:
     """Return all runs of a schedule, oldest first."""
     runs: list[Run] = []
-    page = tompion.runs(name, limit=PAGE)
+    page = tompion.runs.list(name, limit=PAGE)
     runs += page.items
     while page.next_page is not None:
-        page = tompion.runs(name, limit=PAGE, before=page.next_page)
+        page = tompion.runs.list(name, limit=PAGE, before=page.next_page)
         runs += page.items
     return sorted(runs, key=lambda run: run.run_at)
 
@@ -134,7 +134,7 @@ def problems(tompion: Tompion, names: list[str], notes: list[str]) -> list[str]:
     violations = []
     launched = Counter(notes)
     for name in names:
-        violations += [f"{name}: {problem}" for problem in tompion.verify(name).problems]
+        violations += [f"{name}: {problem}" for problem in tompion.schedules.verify(name).problems]
         runs = runs_of(tompion, name)
         seconds = [int(run.run_at.timestamp()) for run in runs if run.source == "schedule"]
         if len(seconds) != len(set(seconds)):

@@ -13,6 +13,7 @@ from tests.endurance.process import SECONDS, Worker, gaps, problems, runs_of, un
 from tests.support.servers.faketime import SteppedClock
 from tests.support.servers.postgres import CRASH_SAFE, PostgresServer
 from tompion.bootstrap.store import open_migrator
+from tompion.model.policy import CatchUp
 from tompion.sdk.app import Tompion
 
 pytestmark = [
@@ -26,7 +27,7 @@ OFF = "no schedule fires here"
 
 def latest_tick(tompion: Tompion, name: str) -> int:
     """Return the last tick that the engine decided."""
-    newest = tompion.runs(name, source="schedule", limit=1).items
+    newest = tompion.runs.list(name, source="schedule", limit=1).items
     return int(newest[0].run_at.timestamp()) if newest else 0
 
 
@@ -75,10 +76,9 @@ def step_clocks(process: Worker, tompion: Tompion, step: SteppedClock, server: S
 
 def create_schedules(tompion: Tompion) -> list[str]:
     """Create schedules with every catch-up policy, and one that is only triggered."""
-    rules = {"skips": "none", "once": "coalesce"}
+    rules = {"skips": CatchUp.NONE, "once": CatchUp.COALESCE}
     for name, rule in rules.items():
-        fields = {"cron": "* * * * * *", "function": "tasks:note", "overlap_policy": "allow"}
-        tompion.create(name, catchup_policy=rule, **fields)
+        tompion.create(name, cron="* * * * * *", function="tasks:note", overlap_policy="allow", catchup_policy=rule)
     tompion.create("all", cron="*/10 * * * *", function="tasks:note", catchup_policy="fire_immediately")
     tompion.create("triggered", cron="0 0 1 1 *", function="tasks:note", overlap_policy="allow")
     return [*rules, "all", "triggered"]
@@ -89,7 +89,7 @@ def assert_every_tick_decided(notes: list[str], tompion: Tompion, names: list[st
     assert problems(tompion, names, notes) == []
     ((before, after),) = [gap for gap in gaps(tompion, "skips") if gap[1] - gap[0] > HOUR_S]
     dropped_ranges = [
-        dropped_range for dropped_range in tompion.dropped_ranges("skips") if dropped_range.ticks > HOUR_S
+        dropped_range for dropped_range in tompion.schedules.dropped_ranges("skips") if dropped_range.ticks > HOUR_S
     ]
     assert [(dropped_range.reason, dropped_range.ticks) for dropped_range in dropped_ranges] == [
         ("missed", after - before - 1)

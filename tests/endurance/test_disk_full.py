@@ -57,7 +57,7 @@ def wait_until_rejected(process: Worker, tompion: Tompion, names: list[str]) -> 
     """Wait until an engine has logged that it cannot fire. All earlier launches are in the ledger."""
     before = process.output().count("cannot fire schedules")
     until(lambda: process.output().count("cannot fire schedules") >= before + 3, process.output)
-    keys = {run.idempotency_key for name in names for run in tompion.runs(name, limit=1_000).items}
+    keys = {run.idempotency_key for name in names for run in tompion.runs.list(name, limit=1_000).items}
     assert set(process.notes()) <= keys
     assert process.process.poll() is None
 

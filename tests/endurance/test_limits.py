@@ -18,7 +18,7 @@ from tompion.executors.base import RunContext
 from tompion.model.run import FINAL
 from tompion.operations import validation
 from tompion.operations.insight import preview
-from tompion.operations.schedules import definition
+from tompion.operations.schedules import schedule_document
 from tompion.operations.schedules.attributes import MAX_ATTRIBUTES
 from tompion.spec import document, icalendar
 from tompion.spec.calendar import cron
@@ -46,7 +46,7 @@ def tompion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tompion]:
 
 
 def put(tompion: Tompion, **fields: Any) -> Any:
-    return tompion.upsert("limited", **{**FIELDS, **fields})
+    return tompion.put("limited", **{**FIELDS, **fields})
 
 
 def payload(size: int) -> dict[str, str]:
@@ -58,7 +58,7 @@ def workflow(tompion: Tompion, size: int) -> Any:
         return {"executor": "http", "options": {"url": "http://example.org/", "note": text}}
 
     around = len('{"executor":"http","options":{"note":"","url":"http://example.org/"}}')
-    return tompion.put_workflow("limited", read("y" * (size - around)))
+    return tompion.workflows.put("limited", read("y" * (size - around)))
 
 
 def many(count: int) -> list[str]:
@@ -79,29 +79,29 @@ def attributes(count: int) -> dict[str, Any]:
 
 
 def backfill_ticks(tompion: Tompion, count: int) -> Any:
-    tompion.upsert("past", cron="* * * * *", function="tasks:work")
+    tompion.put("past", cron="* * * * *", function="tasks:work")
     (backfill,) = tompion.backfill("past", PAST, PAST + timedelta(minutes=count - 1))
-    return tompion.cancel_backfill(backfill.backfill_id)
+    return tompion.schedules.cancel_backfill(backfill.backfill_id)
 
 
 def ranges(tompion: Tompion, count: int) -> Any:
-    tompion.upsert("ranges", cron="* * * * *", function="tasks:work")
+    tompion.put("ranges", cron="* * * * *", function="tasks:work")
     begun = [PAST + timedelta(days=number) for number in range(count)]
     backfills = tompion.backfill("ranges", ranges=[(start, start) for start in begun])
-    return [tompion.cancel_backfill(backfill.backfill_id) for backfill in backfills]
+    return [tompion.schedules.cancel_backfill(backfill.backfill_id) for backfill in backfills]
 
 
 def users(tompion: Tompion, count: int) -> Any:
-    tompion.put_calendar({"name": "shared", "dates": ["2027-01-01"]})
+    tompion.calendars.put({"name": "shared", "dates": ["2027-01-01"]})
     for number in range(count):
-        tompion.upsert(f"user-{number}", **FIELDS, exclude={"named": ["shared"]})
-    return tompion.put_calendar({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
+        tompion.put(f"user-{number}", **FIELDS, exclude={"named": ["shared"]})
+    return tompion.calendars.put({"name": "shared", "dates": ["2027-01-01", f"2027-02-{count:02}"]})
 
 
 def crowd(tompion: Tompion, count: int) -> None:
     with Tompion("sqlite://", engine=False, settings=SMALL) as crowded:
         for number in range(count):
-            crowded.upsert(f"one-{number}", **FIELDS)
+            crowded.put(f"one-{number}", **FIELDS)
 
 
 LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
@@ -112,13 +112,16 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     ),
     "memo": ("max_payload_bytes", lambda tompion, size: put(tompion, memo=payload(size))),
     "workflow": ("max_payload_bytes", workflow),
-    "schedule id": ("max_name_chars", lambda tompion, size: tompion.upsert("n" * size, **FIELDS)),
-    "workflow id": ("max_name_chars", lambda tompion, size: tompion.put_workflow("w" * size, {"executor": "http"})),
+    "schedule id": ("max_name_chars", lambda tompion, size: tompion.put("n" * size, **FIELDS)),
+    "workflow id": ("max_name_chars", lambda tompion, size: tompion.workflows.put("w" * size, {"executor": "http"})),
     "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
     "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
     "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
-    "labels": (definition.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
-    "description": (definition.MAX_DESCRIPTION_CHARS, lambda tompion, size: put(tompion, description="d" * size)),
+    "labels": (schedule_document.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),
+    "description": (
+        schedule_document.MAX_DESCRIPTION_CHARS,
+        lambda tompion, size: put(tompion, description="d" * size),
+    ),
     "note": (
         validation.MAX_NOTE_CHARS,
         lambda tompion, size: put(tompion) and tompion.pause("limited", note="n" * size),
@@ -135,14 +138,14 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     "excluded dates": (document.MAX_DATES, lambda tompion, size: put(tompion, exclude=days(size))),
     "dates of a calendar": (
         icalendar.MAX_EVENTS,
-        lambda tompion, size: tompion.put_calendar({"name": "c", **days(size)}),
+        lambda tompion, size: tompion.calendars.put({"name": "c", **days(size)}),
     ),
     "schedules of a namespace": ("max_schedules_per_namespace", crowd),
     "schedules of a calendar": ("max_schedules_per_calendar", users),
     "ticks of a backfill": ("max_backfill_ticks", backfill_ticks),
     "backfills": ("max_backfills", ranges),
-    "page": ("max_page", lambda tompion, size: tompion.list_schedules(limit=size)),
-    "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs("limited", limit=size)),
+    "page": ("max_page", lambda tompion, size: tompion.schedules.list(limit=size)),
+    "page of runs": ("max_page", lambda tompion, size: put(tompion) and tompion.runs.list("limited", limit=size)),
     "preview": (preview.MAX_PREVIEW, lambda tompion, size: tompion.preview(cron="0 0 * * *", count=size)),
 }
 """The limit or its setting, and a function that uses it up."""
@@ -194,18 +197,18 @@ def test_results_and_errors_beyond_the_limit_are_truncated(tmp_path: Path, more:
     async def run_function(function: str, size: int) -> Any:
         async with AsyncTompion(f"sqlite:///{tmp_path / 'cut.db'}", settings=SMALL) as tompion:
             name = f"{__name__}:{function}"
-            await tompion.upsert(function, cron="0 0 1 1 *", function=name)
+            await tompion.put(function, cron="0 0 1 1 *", function=name)
             run = await tompion.trigger(function, payload=size)
             async with asyncio.timeout(30):
-                while (current := await tompion.get_run(run.run_id)).status not in FINAL:
+                while (current := await tompion.runs.get(run.run_id)).status not in FINAL:
                     await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.01)
         return current
 
     limit = SMALL.max_result_bytes
     result = asyncio.run(run_function("answer", limit + more))
-    assert result.state == "SUCCESS"
+    assert result.status == "SUCCESS"
     assert (result.result == "r" * (limit - 2)) == (more == 0)
     assert len(str(result.result).encode()) <= limit
     error = asyncio.run(run_function("fail", limit + more))
-    assert error.state == "FAILED"
+    assert error.status == "FAILED"
     assert len(error.error.encode()) <= limit + len("…".encode())

@@ -36,23 +36,23 @@ SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 QUESTIONS: dict[str, Callable[[Tompion], Any]] = {
-    "list": lambda tompion: tompion.list_schedules(),
-    "search": lambda tompion: tompion.list_schedules(text="jo"),
-    "deleted": lambda tompion: tompion.list_schedules(status="closed"),
+    "list": lambda tompion: tompion.schedules.list(),
+    "search": lambda tompion: tompion.schedules.list(text="jo"),
+    "deleted": lambda tompion: tompion.schedules.list(status="closed"),
     "get": lambda tompion: tompion.get("job"),
     "describe": lambda tompion: tompion.describe("job"),
     "stats": lambda tompion: tompion.stats(),
-    "runs": lambda tompion: tompion.recent_runs(),
+    "runs": lambda tompion: tompion.runs.recent(),
     "upcoming": lambda tompion: tompion.upcoming(seconds=86_400),
     "forecast": lambda tompion: tompion.forecast(),
     "problems": lambda tompion: tompion.problems(),
-    "queues": lambda tompion: tompion.list_queues(),
-    "history": lambda tompion: tompion.history(everything=True),
-    "notifications": lambda tompion: tompion.list_notifications(),
-    "workflows": lambda tompion: tompion.list_workflows(),
-    "calendars": lambda tompion: tompion.list_calendars(),
-    "keys": lambda tompion: tompion.list_keys(),
-    "verify": lambda tompion: tompion.verify("job"),
+    "queues": lambda tompion: tompion.queues.list(),
+    "history": lambda tompion: tompion.audit.list(everything=True),
+    "notifications": lambda tompion: tompion.notifications.list(),
+    "workflows": lambda tompion: tompion.workflows.list(),
+    "calendars": lambda tompion: tompion.calendars.list(),
+    "keys": lambda tompion: tompion.keys.list(),
+    "verify": lambda tompion: tompion.schedules.verify("job"),
     "trigger": lambda tompion: tompion.trigger("job"),
     "create": lambda tompion: tompion.create("other", cron="@daily", function=WORK),
     "patch": lambda tompion: tompion.patch("job", payload={"n": 1}),
@@ -99,11 +99,11 @@ def steps(path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) -> dict[s
 async def fire(url: str) -> dict[str, set[str]]:
     """Let an engine fire the due ticks of many tenants, and return the namespaces in its metrics, by metric."""
     async with AsyncTompion(url, namespace="tenant-1") as tompion:
-        tally = tompion.runner.tally
+        tally = tompion._runner.metrics
         async with asyncio.timeout(SECONDS):
             while tally.counts["runs_settled"] < DUE:
                 await pause(0.02)
-        store = await asyncio.wrap_future(tompion.runner.send(store_backlog, namespace="", actor="", writes=False))
+        store = await asyncio.wrap_future(tompion._runner.send(store_backlog, namespace="", actor="", writes=False))
         assert store.instances == 1
         entries = [*COUNTERS.values(), *HISTOGRAMS.values()]
         labelled = {entry.key: entry.labels for entry in entries if "namespace" in entry.labels}

@@ -173,7 +173,7 @@ async def sweep_all(url: str, store: Watched) -> None:
             while any(await await_store(store.read(partial(counts, key=1)))) or not step_transactions(store):
                 await pause(0.02)
         await engine.stop()
-        assert (await tompion.verify("ticks")).ok
+        assert (await tompion.schedules.verify("ticks")).ok
 
 
 def test_ticks_fire_during_a_batch_of_retention(postgres_url: str) -> None:

@@ -41,7 +41,7 @@ def _cron(dialect: Dialect) -> Callable[[str], Spec]:
 
 
 def _string(text: str) -> None:
-    tompion.compile(text, "Europe/Berlin", schedule_id="fuzz").next_epoch(0)
+    tompion.compile_spec(text, "Europe/Berlin", schedule_id="fuzz").next_epoch(0)
 
 
 def _field(name: str) -> Callable[[str], Spec]:

@@ -21,9 +21,9 @@ from tompion.bootstrap.security import check_exposure
 from tompion.config.loader import load
 from tompion.config.schema import OPTIONS, Config
 from tompion.errors import InvalidInput, Unauthenticated
+from tompion.model.api_key import KeyParts, key_hash
+from tompion.model.api_key import key_text as key_written
 from tompion.model.rows import KeyRow
-from tompion.model.security import KeyParts, key_hash
-from tompion.model.security import key_text as key_written
 from tompion.operations.runner import OperationRunner
 from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore

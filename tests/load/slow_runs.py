@@ -113,7 +113,7 @@ async def load(runs: int, directory: Path) -> Report:
     home = Home(f"sqlite:///{directory}/load.db", {"http": executor}, SETTINGS)
     async with asyncio.timeout(SECONDS), targets() as target, home:
         for name, url in (("slow", target.slow), ("doomed", target.slow), ("quick", target.fast)):
-            await home.put_workflow(name, {"executor": "http", "options": {"url": f"{url}/run"}})
+            await home.workflows.put(name, {"executor": "http", "options": {"url": f"{url}/run"}})
             await home.create(name, cron="* * * * *", workflow_id=name, paused=True)
         return await _measure(home, target, runs)
 
@@ -136,7 +136,7 @@ async def _measure(home: Home, target: Targets, runs: int) -> Report:
     await wait_for_ends(home, "slow", runs - doomed)
     await wait_for_ends(home, "doomed", doomed + 1)
     over = time.perf_counter()
-    pages = [await home.runs(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
+    pages = [await home.runs.list(name, limit=SETTINGS.max_page) for name in ("slow", "doomed", "quick")]
     states = Counter([str(run.status) for page in pages for run in page.items])
     return Report(
         runs,

@@ -22,7 +22,7 @@ def count_listed(tompion: Tompion) -> int:
     """Return the number of schedules, read page by page."""
     count, after = 0, None
     while True:
-        page = tompion.list_schedules(limit=PAGE, after=after)
+        page = tompion.schedules.list(limit=PAGE, after=after)
         count += len(page.items)
         after = page.next_page
         if after is None:
@@ -35,7 +35,7 @@ def peak_of_listing(home: Path, count: int) -> int:
     fill(url, count, AHEAD)
     aim(url, cron="0 9 * * MON-FRI")  # one spec, because the number of compiled ones is limited separately
     with Tompion(url, engine=False) as tompion:
-        assert len(tompion.list_schedules(limit=PAGE).items) == PAGE
+        assert len(tompion.schedules.list(limit=PAGE).items) == PAGE
         gc.collect()
         tracemalloc.start()
         try:

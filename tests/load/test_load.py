@@ -93,7 +93,7 @@ def test_hanging_targets_are_limited(tmp_path: Path) -> None:
         async with asyncio.timeout(SECONDS), crowd.served(), home:
             for port in crowd.ports:
                 url = f"http://{LOOPBACK}:{port}/run"
-                await home.put_workflow(f"{port}", {"executor": "http", "options": {"url": url}})
+                await home.workflows.put(f"{port}", {"executor": "http", "options": {"url": url}})
                 await home.create(f"{port}", cron="* * * * *", workflow_id=f"{port}", paused=True)
             quick, *hanging = map(str, crowd.ports)
             for name in hanging:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from tompion import Tompion
 from tompion.bootstrap.store import open_migrator
 
 EVERY_SECOND = "* * * * * *"
-ALL = {"cron": EVERY_SECOND, "catchup_policy": "fire_immediately"}
+ALL: dict[str, Any] = {"cron": EVERY_SECOND, "catchup_policy": "fire_immediately"}
 
 
 def main(url: str) -> None:

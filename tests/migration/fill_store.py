@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from tompion import Settings, Tompion
 from tompion.bootstrap.store import open_store
@@ -28,7 +29,7 @@ YEARLY = "0 0 1 1 *"
 EVERY_SECOND = "* * * * * *"
 
 
-def define(tompion: Tompion) -> None:
+def define(tompion: Any) -> None:
     """Make schedules of every kind while no engine runs."""
     tompion.put_calendar({"name": "closed", "dates": ["2027-01-01"]})
     tompion.put_workflow("flow", {"function": "tasks:note"})
@@ -61,7 +62,7 @@ def define(tompion: Tompion) -> None:
     tompion.pause_target(workflow_id="flow")
 
 
-def live(tompion: Tompion) -> None:
+def live(tompion: Any) -> None:
     """Let runs begin, end and wait in every way."""
     tompion.trigger("strict")
     cancelled, terminated, _left = (tompion.trigger("slow") for _ in range(3))

@@ -8,4 +8,4 @@ from tompion import Tompion
 
 if __name__ == "__main__":
     with Tompion(sys.argv[1], engine=False) as tompion:
-        tompion.pause_matching(everything=True)
+        tompion.schedules.pause_matching(everything=True)

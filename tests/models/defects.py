@@ -64,12 +64,12 @@ def cursor_stays_after_a_run(patches: Patches) -> None:
 
 def trigger_is_recorded_as_a_tick(patches: Patches) -> None:
     """The ledger has a tick that the schedule never had."""
-    request = Decision.request
+    request = Decision.decide_request
 
     def passing(self: Decision, due: Any, origin: Any) -> None:
         request(self, due, origin._replace(source=RunSource.SCHEDULE) if origin.source == RunSource.TRIGGER else origin)
 
-    patches.set(Decision, "request", passing)
+    patches.set(Decision, "decide_request", passing)
 
 
 def tick_is_written_twice(patches: Patches) -> None:

@@ -68,7 +68,7 @@ class Disagreement:
 
     def __str__(self) -> str:
         text = json.dumps(self.spec, sort_keys=True)
-        engine = f"tompion.compile(tompion.Spec(**json.loads({text!r})))"
+        engine = f"tompion.compile_spec(tompion.Spec(**json.loads({text!r})))"
         return "\n".join(
             (
                 f"spec      {text}",

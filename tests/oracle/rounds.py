@@ -25,7 +25,7 @@ def build_engine(spec: Spec) -> Engine:
     """The engine that is judged, unless another one is given."""
     import tompion
 
-    return tompion.compile(tompion.Spec(**spec))
+    return tompion.compile_spec(tompion.Spec(**spec))
 
 
 @dataclass

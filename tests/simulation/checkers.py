@@ -35,6 +35,7 @@ class Evidence(NamedTuple):
 
     executions: list[Execution]
     accepted: list[str]
+    unchanged: set[str]
     limits: dict[str, int]
     settings: Settings
     now_ms: int
@@ -396,11 +397,14 @@ def backfills_are_exact(ledger: Ledger) -> Iterator[str]:
 
 
 def requests_count_once(ledger: Ledger) -> Iterator[str]:
-    """An accepted request has one audit row, and one effect."""
+    """An accepted request has one audit row, and one effect. An edit that changed nothing may have none."""
     audited = Counter(row["request_id"] for row in ledger.audit if row["request_id"])
     for request_id in ledger.evidence.accepted:
         if audited[request_id] != 1:
             yield f"{request_id} was accepted and audited {audited[request_id]} times"
+    for request_id in ledger.evidence.unchanged:
+        if audited[request_id] > 1:
+            yield f"{request_id} changed nothing at last and was audited {audited[request_id]} times"
     triggers = Counter(
         run.request_id for runs in ledger.runs.values() for run in runs if run.source == RunSource.TRIGGER
     )

@@ -256,7 +256,7 @@ def waiting_runs_are_never_started(patches: Patches) -> None:
 @defect
 def deferred_ticks_are_forgotten(patches: Patches) -> None:
     """A tick that has to wait is not written, but the cursor advances."""
-    tick = Decision.tick
+    tick = Decision.decide_tick
 
     def forgetful(self: Decision, due: Any) -> None:
         tick(self, due)
@@ -264,7 +264,7 @@ def deferred_ticks_are_forgotten(patches: Patches) -> None:
             self.runs.pop()
             self.waiting -= 1
 
-    patches.set(Decision, "tick", forgetful)
+    patches.set(Decision, "decide_tick", forgetful)
 
 
 @defect
@@ -413,13 +413,13 @@ def fires_a_little_early(patches: Patches) -> None:
 @defect
 def skips_are_ignored(patches: Patches) -> None:
     """A tick with a skip request runs."""
-    unwanted = Decision._unwanted
+    skip_reason = Decision._permanent_skip_reason
 
     def blind(self: Decision, nominal_s: int) -> Any:
-        reason = unwanted(self, nominal_s)
+        reason = skip_reason(self, nominal_s)
         return None if reason == run.Reason.SKIP_REQUESTED else reason
 
-    patches.set(Decision, "_unwanted", blind)
+    patches.set(Decision, "_permanent_skip_reason", blind)
 
 
 @defect

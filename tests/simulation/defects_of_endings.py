@@ -89,14 +89,14 @@ def terminate_other_starts_nothing(patches: Patches) -> None:
 @defect
 def the_last_action_is_dropped(patches: Patches) -> None:
     """A queued run is dropped although one action remains."""
-    obstacle = release._obstacle
+    obstacle = release._drop_reason
 
     def one_short(state: ScheduleState, *rest: Any, automatic: bool) -> Reason | None:
         return (
             Reason.LIMIT_REACHED if automatic and state.remaining == 1 else obstacle(state, *rest, automatic=automatic)
         )
 
-    patches.set(release, "_obstacle", one_short)
+    patches.set(release, "_drop_reason", one_short)
 
 
 @defect

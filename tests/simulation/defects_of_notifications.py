@@ -23,13 +23,13 @@ def timeouts_are_not_notified(patches: Patches) -> None:
 @defect
 def successes_are_notified_as_failures(patches: Patches) -> None:
     """Every run that ends is notified as a failure."""
-    ended = NotificationOutbox.ended
+    ended = NotificationOutbox.notify_ended
 
     def all_of_them(self: NotificationOutbox, transaction: Transaction, endings: Any, rules: Any, now_ms: int) -> None:
         failures = [ending._replace(change=ending.change._replace(state=RunState.FAILED)) for ending in endings]
         ended(self, transaction, failures, rules, now_ms)
 
-    patches.set(NotificationOutbox, "ended", all_of_them)
+    patches.set(NotificationOutbox, "notify_ended", all_of_them)
 
 
 @defect

@@ -26,17 +26,17 @@ from tests.simulation.workload import (
     draw_fields,
     draw_outages,
     draw_requests,
+    edits_without_change,
     is_rejection,
-    perform,
 )
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.errors import TargetUnreachable
 from tompion.executors.base import Accepted, Completed, RunContext
+from tompion.model.callback_token import CALLBACKS
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
-from tompion.model.security import CALLBACKS
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import targets
 from tompion.operations.schedules import crud
@@ -197,6 +197,7 @@ class Scenario:
         self.executor.outages = draw_outages(seed, FAULTS_S)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
+        self.unchanged: set[str] = set()
         self.received: list[tuple[str, bytes]] = []
         self.limits: dict[str, int] = {}
         self.alive: set[Engine] = set()
@@ -298,12 +299,14 @@ class Scenario:
         store = FaultyStore(self.store, self._without_crashes, lambda: None)
         while True:
             future = store.write(
-                lambda transaction: perform(OperationContext(transaction, SETTINGS), request, sent_at_s)
+                lambda transaction: edits_without_change(OperationContext(transaction, SETTINGS), request, sent_at_s)
             )
             answer = future if future.done() else await _wait_for(future)
             error = answer.exception()
             if error is None:
-                if request.operation != "target":
+                if answer.result():
+                    self.unchanged.add(request.request_id)
+                elif request.operation != "target":
                     self.accepted.append(request.request_id)
                 return
             if is_rejection(error):
@@ -355,7 +358,7 @@ class Scenario:
         await asyncio.gather(*users, clock_step)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
         await pause(RECOVERY_S + self.clock_lead_s)
-        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held()}
+        self.held = {held[:3] for engine in self.alive for held in engine.launcher.held_runs()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)
@@ -367,6 +370,7 @@ class Scenario:
         evidence = Evidence(
             self.executor.executions,
             self.accepted,
+            self.unchanged,
             self.limits,
             self.settings,
             now_ms,

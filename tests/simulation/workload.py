@@ -131,6 +131,24 @@ def perform(session: OperationContext, request: Request, now_s: float) -> Any:
     return _OPERATIONS[operation](session, request.schedule_id, request_id=request.request_id, **arguments)
 
 
+def edits_without_change(session: OperationContext, request: Request, now_s: float) -> bool:
+    """Perform a request, and return whether it was an edit to what is stored already. Such an edit is not audited."""
+    if request.operation not in ("patch", "upsert"):
+        perform(session, request, now_s)
+        return False
+    before = _conflict_token(session, request.schedule_id)
+    perform(session, request, now_s)
+    return before is not None and _conflict_token(session, request.schedule_id) == before
+
+
+def _conflict_token(session: OperationContext, schedule_id: str) -> int | None:
+    """Return the conflict token of a schedule, or None if there is no such schedule."""
+    try:
+        return crud.get(session, schedule_id).conflict_token
+    except NotFound:
+        return None
+
+
 def is_rejection(error: BaseException) -> bool:
     """Return whether an error rejects the request, as opposed to a failure of the store."""
     return isinstance(error, TompionError) and not error.retryable

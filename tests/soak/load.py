@@ -84,12 +84,12 @@ async def soak(options: Options, show_progress: Callable[[str], None] = lambda _
                 show_progress(f"{number * 100 // SAMPLES} %: {samples[-1]}")
         calling.cancel()
         calls = (await asyncio.gather(calling, return_exceptions=True))[0]
-        counts = tompion.runner.tally.counts
+        counts = tompion._runner.metrics.counts
         violations = growing(samples) + [f"{counts[name]} {name}" for name in BAD if counts[name]]
         if isinstance(calls, BaseException):
             violations.append(f"the client failed: {calls!r}")
         for number in range(options.schedules):
-            violations += [str(problem) for problem in (await tompion.verify(f"soak-{number}")).problems]
+            violations += [str(problem) for problem in (await tompion.schedules.verify(f"soak-{number}")).problems]
         return Report(violations, samples, counts["runs_settled"], calls if isinstance(calls, int) else 0)
 
 

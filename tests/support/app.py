@@ -61,7 +61,7 @@ class Home(AsyncTompion):
     async def wait_until_final(self, run: Run) -> Run:
         """Wait until a run has a final state, and return it."""
         async with asyncio.timeout(SECONDS):
-            while (current := await self.get_run(run.run_id)).status not in FINAL:
+            while (current := await self.runs.get(run.run_id)).status not in FINAL:
                 self._happened.clear()
                 await asyncio.wait({asyncio.ensure_future(self._happened.wait())}, timeout=0.2)
         return current

@@ -16,8 +16,9 @@ from tests.conformance.api.scenarios import step
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
-from tompion.contract.methods import SyncMethods
-from tompion.contract.routes import NAMES, ROUTES
+from tompion.contract.routes import ROUTES
+from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 
 SCHEDULE = ("schedule_id",)
 DEFINING = ("create", "upsert", "update", "patch", "preview", "diff")
@@ -113,12 +114,11 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
-    step("pause_target"),
-    step("pause_matching"),
-    step("summaries", ["s1", "missing", "s0"]),
-    step("summaries", [""]),
+    step("schedules.pause_matching"),
+    step("schedules.summaries", ["s1", "missing", "s0"]),
+    step("schedules.summaries", [""]),
 )
-"""Steps that no command can express: a target or a selection is missing, or only the web UI has the operation."""
+"""Steps that no command can express: a selection is missing, or only the web UI has the operation."""
 
 
 class CommandResult(NamedTuple):
@@ -147,12 +147,12 @@ class CommandLine(SyncMethods):
     def __init__(self, *where: str) -> None:
         self._where = where
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         argv = command_words(operation, arguments(operation, args, kwargs), self._where)
         result = run(argv)
         if result.code in (0, 1) and not result.err:
             data = json.loads(result.out)
-            kind = next(route.response for route in ROUTES if operation in (route.operation, route.if_match))
+            kind = next(route.response for route in ROUTES if operation in (route.stub, route.if_match))
             return data if kind is None else decode(kind, data)
         problem = json.loads(result.err)
         error = error_of(problem["status"], result.err.encode())
@@ -174,7 +174,7 @@ def arguments(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str
 
 def command_words(operation: Callable[..., Any], fields: dict[str, Any], where: tuple[str, ...]) -> list[str]:
     """Return the words of the command for an operation."""
-    name = NAMES.get(operation, operation.__name__)
+    name = operation.__name__
     command: str
     named: tuple[str, ...]
     if name == "history":

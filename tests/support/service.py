@@ -22,7 +22,8 @@ from tompion.client import AsyncClient
 from tompion.config.loader import load
 from tompion.config.schema import Config
 from tompion.config.settings import Settings
-from tompion.contract.methods import SyncMethods
+from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock
 from tompion.store.base import Store
@@ -118,7 +119,7 @@ class Blocking(SyncMethods):
         self._runner = asyncio.Runner()
         self._client = AsyncClient(url, tls=tls)
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._runner.run(self._client._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
@@ -134,7 +135,7 @@ class BlockingTompion(SyncMethods):
         self._tompion = AsyncTompion(store, engine=False)
         self._runner.run(self._tompion.open())
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._runner.run(self._tompion._run_operation(operation, args, kwargs, writes=writes))
 
     def close(self) -> None:
@@ -148,7 +149,7 @@ class Direct(SyncMethods):
     def __init__(self, runner: OperationRunner) -> None:
         self._runner = runner
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         sent = self._runner.send(
             lambda session: operation(session, *args, **kwargs), namespace="default", actor="local", writes=writes
         )

@@ -38,7 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def service(running: Service) -> Iterator[Service]:
     """The service without schedules."""
     yield running
-    for schedule in running.client.list_schedules(limit=1_000).items:
+    for schedule in running.client.schedules.list(limit=1_000).items:
         running.client.delete(schedule.schedule_id, purge=True)
 
 

@@ -12,7 +12,7 @@ from tests.web.kit import Service
 from tompion.client import Client
 
 BERLIN = "Europe/Berlin"
-WORK = {"function": "tasks:work"}
+WORK: dict[str, Any] = {"function": "tasks:work"}
 SCHEDULES: dict[str, dict[str, Any]] = {
     "billing/invoices": {"cron": "0 6 1 * *", "timezone": BERLIN, "labels": {"team": "billing"}},
     "billing/reminders": {"cron": "30 8 * * MON-FRI", "timezone": BERLIN, "labels": {"team": "billing"}},
@@ -43,23 +43,23 @@ SLOW_MS = 400_000
 def furnish(service: Service) -> None:
     """Create the demo data in an empty service."""
     client = service.client
-    client.put_calendar({"name": "bank-holidays", "dates": ["2026-12-25", "2026-12-26", "2027-01-01", "2027-04-05"]})
-    client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/ping"}})
-    client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
-    client.put_workflow("nightly", {"executor": "http", "options": {"url": "https://example.org/nightly"}})
+    client.calendars.put({"name": "bank-holidays", "dates": ["2026-12-25", "2026-12-26", "2027-01-01", "2027-04-05"]})
+    client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org/ping"}})
+    client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
+    client.workflows.put("nightly", {"executor": "http", "options": {"url": "https://example.org/nightly"}})
     for name, fields in SCHEDULES.items():
-        client.create(name, **{**WORK, **fields})
+        client.create(name, **WORK, **fields)
     for number in range(SPIKE_SCHEDULES):
         client.create(f"tenants/{number:03}/digest", cron="0 7 * * *", timezone=BERLIN, labels={"team": "mail"}, **WORK)
     client.create("poll/orders", intervals="60s", adaptive=True, max_interval_ms=600_000, **WORK)
     client.patch("billing/reminders", cron="45 8 * * MON-FRI", description="Reminders for invoices that are due")
     client.pause("ops/certificates", paused_by="ann", note="Waiting for the new provider")
     client.pause("data/warehouse", paused_by="bob", note="Migration", until=datetime.now(UTC) + timedelta(hours=9))
-    client.pause_target(workflow_id="nightly", note="Cluster migration")
+    client.workflows.pause("nightly", note="Cluster migration")
     client.create("data/nightly", cron="0 1 * * *", timezone=BERLIN, workflow_id="nightly", labels={"team": "data"})
     client.create("data/new-export", cron="*/15 * * * *", shadow=True, labels={"team": "data"}, **WORK)
-    client.skip("data/daily-report")
-    client.hint("poll/orders", interval_ms=120_000, ttl_ms=3_600_000, reason="Quiet night")
+    client.schedules.skip("data/daily-report")
+    client.schedules.hint("poll/orders", interval_ms=120_000, ttl_ms=3_600_000, reason="Quiet night")
     _remember(service, client)
 
 
@@ -69,7 +69,7 @@ def _remember(service: Service, client: Client) -> None:
     since = dict.fromkeys(BACKFILLED, now - timedelta(hours=1)) | {"data/daily-report": now - timedelta(days=DAYS)}
     for name, begin in since.items():
         (backfill,) = client.backfill(name, begin, now - timedelta(minutes=1), overlap="allow")
-        while client.get_backfill(backfill.backfill_id).status == "RUNNING" or client.get(name).in_flight:
+        while client.schedules.get_backfill(backfill.backfill_id).status == "RUNNING" or client.get(name).in_flight:
             pass  # each iteration waits for a request
     random = Random(7)
     with closing(sqlite3.connect(service.home / "web.db", timeout=120)) as connection:

@@ -57,8 +57,8 @@ def main(names: list[str]) -> None:
     wanted = [name for name in URLS if not names or name in names]
     with tempfile.TemporaryDirectory() as home, serving(Path(home)) as service, sync_playwright() as playwright:
         furnish(service)
-        service.client.create_key("ci", role="editor")
-        service.client.create_key("grafana", role="reader")
+        service.client.keys.create("ci", role="editor")
+        service.client.keys.create("grafana", role="reader")
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         for scheme in SCHEMES:
             _shoot(browser, service, scheme, wanted, WIDE, "")
@@ -126,7 +126,7 @@ def address(service: Service, name: str) -> str:
     """Return the URL of a view in a service with demo data."""
     path = URLS[name]
     if NEWEST in path:
-        path = path.replace(NEWEST, service.client.runs("data/export", limit=1).items[0].run_id)
+        path = path.replace(NEWEST, service.client.runs.list("data/export", limit=1).items[0].run_id)
     return f"{service.url}{path}"
 
 

@@ -32,7 +32,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with demo data. The tests do not change it."""
     with serving(tmp_path_factory.mktemp("furnished")) as service:
         furnish(service)
-        service.client.create_key("ci", role="reader")
+        service.client.keys.create("ci", role="reader")
         yield service
 
 

@@ -132,14 +132,14 @@ def test_overlapping_runs_have_separate_lanes(page: Page, service: Service) -> N
 
 def test_a_running_backfill_is_cancelled(page: Page, service: Service) -> None:
     service.client.create("report", cron="* * * * *", function="tasks:work", timezone="UTC")
-    service.client.pause_target(queue="default")
+    service.client.queues.pause("default")
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     service.client.backfill("report", begin, begin + timedelta(hours=2), overlap="queue")
     page.goto(f"{service.url}/schedules/report/backfills")
     expect(page.get_by_role("cell", name=re.compile(r"\d+ of 121 runs"))).to_be_visible()
     page.get_by_role("button", name="Cancel backfill").click()
     expect(page.get_by_text("Cancelled", exact=True)).to_be_visible()
-    service.client.resume_target(queue="default")
+    service.client.queues.resume("default")
 
 
 def test_a_date_that_does_not_exist_is_rejected(page: Page, service: Service) -> None:
@@ -167,7 +167,7 @@ def test_times_are_parsed_in_the_displayed_zone(page: Page, service: Service) ->
     page.get_by_label("End (inclusive)").fill("2026-01-01 11:30")
     page.get_by_role("button", name="Start backfill").click()
     expect(page.get_by_text("3 of 3 runs")).to_be_visible()
-    [backfill] = service.client.backfills("report")
+    [backfill] = service.client.schedules.backfills("report")
     assert backfill.start.isoformat() == "2026-01-01T00:00:00+00:00", "nine in Tokyo"
     page.get_by_role("button", name="Pause", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -193,8 +193,14 @@ def test_a_hidden_tab_closes_its_event_stream(page: Page, service: Service) -> N
 
 
 def test_the_runs_that_a_resume_would_start_are_shown(page: Page, service: Service) -> None:
-    policies = {"catchup_policy": "all", "overlap_policy": "allow"}
-    service.client.create("report", cron="* * * * *", function="tasks:work", timezone="UTC", **policies)
+    service.client.create(
+        "report",
+        cron="* * * * *",
+        function="tasks:work",
+        timezone="UTC",
+        catchup_policy="all",
+        overlap_policy="allow",
+    )
     service.client.pause("report")
     begin_s = int((datetime.now(UTC) - timedelta(hours=3)).timestamp()) // 60 * 60
     of = "WHERE schedule_key = (SELECT schedule_key FROM schedules WHERE schedule_id = 'report')"
@@ -234,7 +240,7 @@ def test_the_palette_finds_views_and_schedules(page: Page, service: Service) -> 
 
 
 def test_each_filter_is_part_of_the_url(page: Page, service: Service) -> None:
-    service.client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org"}})
+    service.client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org"}})
     service.client.create("mine", cron=FAR, workflow_id="ping", user_id="ann", labels={"team": "a"})
     service.client.create("other", cron=FAR, function="tasks:work")
     service.client.pause("other")
@@ -252,9 +258,9 @@ def test_each_filter_is_part_of_the_url(page: Page, service: Service) -> None:
 
 
 def test_badges_show_actor_and_end_of_a_pause(page: Page, service: Service) -> None:
-    service.client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org"}})
+    service.client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org"}})
     service.client.create("waits", cron=FAR, workflow_id="ping")
-    service.client.pause_target(workflow_id="ping")
+    service.client.workflows.pause("ping")
     service.client.create("watches", cron=FAR, function="tasks:work", shadow=True)
     service.client.create("rests", cron=FAR, function="tasks:work")
     service.client.pause("rests", paused_by="ann", until=datetime.now(UTC) + timedelta(hours=2, minutes=5))
@@ -262,7 +268,7 @@ def test_badges_show_actor_and_end_of_a_pause(page: Page, service: Service) -> N
     expect(row(page, "waits")).to_contain_text("Workflow or queue paused")
     expect(row(page, "watches")).to_contain_text("Shadow")
     expect(row(page, "rests")).to_contain_text(re.compile(r"Paused by ann · resumes in 2h"))
-    service.client.resume_target(workflow_id="ping")
+    service.client.workflows.resume("ping")
 
 
 def test_a_missing_schedule_links_to_the_list(page: Page, service: Service) -> None:

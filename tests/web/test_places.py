@@ -43,7 +43,7 @@ def test_a_queue_is_paused_and_resumed(page: Page, service: Service) -> None:
     page.get_by_role("dialog").get_by_label("Reason").fill("an upgrade")
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("cell", name="Paused")).to_contain_text("an upgrade")
-    assert [item.paused for item in service.client.list_queues() if item.queue == "default"] == [True]
+    assert [item.paused for item in service.client.queues.list() if item.queue == "default"] == [True]
     page.get_by_role("button", name="Resume queue default").click()
     expect(page.get_by_role("cell", name="Active", exact=True)).to_be_visible()
 
@@ -58,11 +58,11 @@ def test_dates_of_a_calendar_are_imported_from_a_file(page: Page, service: Servi
     expect(page.get_by_text("2 dates from holidays.ics. 1 timed or recurring event skipped")).to_be_visible()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("cell", name="closing-days", exact=True)).to_be_visible()
-    assert service.client.get_calendar("closing-days").dates == ("2026-12-25", "2026-12-26")
+    assert service.client.calendars.get("closing-days").dates == ("2026-12-25", "2026-12-26")
 
 
 def test_a_calendar_has_a_url_with_its_dates_and_schedules(page: Page, service: Service) -> None:
-    service.client.put_calendar({"name": "holidays", "dates": ["2026-12-25", "2027-01-01"]})
+    service.client.calendars.put({"name": "holidays", "dates": ["2026-12-25", "2027-01-01"]})
     service.client.create("rests", cron=FAR, function="tasks:work", exclude={"named": ["holidays"]})
     service.client.create("works", cron=FAR, function="tasks:work")
     page.goto(f"{service.url}/calendars")
@@ -75,7 +75,7 @@ def test_a_calendar_has_a_url_with_its_dates_and_schedules(page: Page, service: 
 
 
 def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
-    service.client.put_workflow("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
+    service.client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org/a"}})
     page.goto(f"{service.url}/workflows")
     page.get_by_role("link", name="ping", exact=True).click()
     page.get_by_role("button", name="Edit").click()
@@ -94,8 +94,8 @@ def test_a_workflow_gets_a_new_version(page: Page, service: Service) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_text("Paused", exact=True)).to_be_visible()
     expect(page.get_by_text("“it moves”")).to_be_visible()
-    assert service.client.get_workflow("ping").paused
-    service.client.resume_target(workflow_id="ping")
+    assert service.client.workflows.get("ping").paused
+    service.client.workflows.resume("ping")
 
 
 def test_a_missing_workflow_links_to_the_list(page: Page, service: Service) -> None:
@@ -114,14 +114,14 @@ def test_a_key_is_shown_once_and_revoked(page: Page, service: Service) -> None:
     page.get_by_role("button", name="Create key").click()
     secret = page.get_by_label("API key", exact=True).inner_text().strip()
     with Client(service.url, key=secret) as client:
-        client.list_schedules()
+        client.schedules.list()
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_text(secret)).to_have_count(0)
         page.get_by_role("button", name="Revoke for-ci").click()
         page.get_by_role("button", name="Revoke", exact=True).click()
         expect(page.get_by_role("cell", name="Revoked")).to_be_visible()
     key_id = secret.split("_")[1]
-    assert [item.revoked_at is not None for item in service.client.list_keys().items if item.key_id == key_id] == [True]
+    assert [item.revoked_at is not None for item in service.client.keys.list().items if item.key_id == key_id] == [True]
 
 
 def test_the_audit_log_follows_changes(page: Page, service: Service) -> None:
@@ -130,7 +130,7 @@ def test_the_audit_log_follows_changes(page: Page, service: Service) -> None:
     expect(page.get_by_role("row").nth(1)).to_contain_text("Created")
     service.client.pause("report", note="for a test")
     expect(page.get_by_role("row").nth(1)).to_contain_text("Paused")
-    service.client.put_calendar({"name": "holidays", "dates": ["2026-12-25"]})
+    service.client.calendars.put({"name": "holidays", "dates": ["2026-12-25"]})
     expect(page.get_by_role("row").nth(1)).to_contain_text("Calendar holidays")
     page.get_by_role("combobox", name="Action").or_(page.get_by_role("textbox", name="Action")).first.click()
     page.get_by_role("option", name="Paused", exact=True).click()

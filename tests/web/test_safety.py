@@ -34,7 +34,7 @@ ATTEMPTS = {
 
 def is_known(service: Service) -> bool:
     try:
-        service.client.list_schedules()
+        service.client.schedules.list()
     except Unauthenticated:
         return False
     return True
@@ -164,12 +164,12 @@ def test_a_revoked_key_leads_to_the_sign_in_form(window: BrowserContext, tmp_pat
     with visited(window, tmp_path, "--auth", "required") as (service, page):
         admin = Service(service.url, tmp_path, make_key(tmp_path, "admin"))
         admin.client.create("report", cron=FAR, function="tasks:work")
-        new_key = admin.client.create_key("guest", role="operator")
+        new_key = admin.client.keys.create("guest", role="operator")
         page.goto(f"{service.url}/schedules")
         page.get_by_label("API key or token").fill(new_key.secret)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("link", name="report", exact=True)).to_be_visible()
-        admin.client.revoke_key(new_key.key.key_id)
+        admin.client.keys.revoke(new_key.key.key_id)
         guest = Service(service.url, tmp_path, new_key.secret)
         while is_known(guest):
             pass  # a key is cached for a moment. Each iteration waits for a request
@@ -193,7 +193,7 @@ def test_a_change_before_the_stream_opens_is_shown(page: Page, service: Service)
     page.goto(f"{service.url}/schedules/early/runs")
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     run = service.client.trigger("early")
-    while service.client.get_run(run.run_id).status not in FINAL:
+    while service.client.runs.get(run.run_id).status not in FINAL:
         pass
     held[0].continue_()
     expect(page.get_by_text("1 succeeded")).to_be_visible()

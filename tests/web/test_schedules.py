@@ -87,7 +87,7 @@ def test_run_a_schedule_from_its_row(page: Page, service: Service) -> None:
     expect(page.get_by_label("Result", exact=True)).to_have_text('{\n  "rows": 12\n}')
     expect(page.get_by_label("Input", exact=True)).to_have_text('{\n  "day": "any"\n}')
     expect(page.get_by_label("Timings")).to_contain_text("Started")
-    expect(page.get_by_text(service.client.runs("report").items[0].idempotency_key)).to_be_visible()
+    expect(page.get_by_text(service.client.runs.list("report").items[0].idempotency_key)).to_be_visible()
 
 
 def test_skip_the_next_run(page: Page, service: Service) -> None:
@@ -127,7 +127,11 @@ def test_a_skip_is_undone_from_the_toast(page: Page, service: Service) -> None:
     page.get_by_role("status").get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status")).to_contain_text("will run")
     assert service.client.get("report").next_run_at == first
-    assert [item.operation for item in service.client.history("report", limit=3).items] == ["unskip", "skip", "create"]
+    assert [item.operation for item in service.client.schedules.history("report", limit=3).items] == [
+        "unskip",
+        "skip",
+        "create",
+    ]
 
 
 def test_the_list_shows_the_number_of_matching_schedules(page: Page, service: Service) -> None:
@@ -175,7 +179,7 @@ def test_filters_are_part_of_the_url_and_apply_to_bulk_actions(page: Page, servi
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("2 schedules paused")
-    states = {item.schedule_id: item.status for item in service.client.list_schedules().items}
+    states = {item.schedule_id: item.status for item in service.client.schedules.list().items}
     assert states == {"invoices": "paused", "reminders": "paused", "backup": "active"}
 
 
@@ -189,7 +193,7 @@ def test_selected_schedules_are_run(page: Page, service: Service) -> None:
     page.get_by_role("menuitem", name="Run 2 selected schedules now").click()
     page.get_by_role("button", name="Run now").click()
     expect(page.get_by_role("status")).to_contain_text("2 runs started")
-    assert {run.schedule_id for run in service.client.recent_runs().items} == {"one", "two"}
+    assert {run.schedule_id for run in service.client.runs.recent().items} == {"one", "two"}
 
 
 def test_restore_a_version(page: Page, service: Service) -> None:
@@ -347,7 +351,7 @@ def test_delete_explains_what_is_kept(page: Page, service: Service) -> None:
 
 
 def test_filters_show_the_format_and_suggestions(page: Page, service: Service) -> None:
-    service.client.put_workflow("nightly", {"executor": "http", "options": {"url": "https://example.org/a"}})
+    service.client.workflows.put("nightly", {"executor": "http", "options": {"url": "https://example.org/a"}})
     service.client.create("report", cron=FAR, function="tasks:work", labels={"team": "data"})
     service.client.create("etl", cron=FAR, workflow_id="nightly")
     page.goto(f"{service.url}/schedules")

@@ -77,10 +77,10 @@ def furnish(client: Client, worker: Http) -> None:
     for number in range(0, len(ALL), 20):
         some = " ".join(ALL[number : number + 8])[:900]
         client.pause(f"{number:03} {NAMES[number]}", note=some, paused_by=NAMES[number + 1])
-        client.put_workflow(NAMES[number], {"function": "attacks:answers", "dag": ALL})
-        client.put_calendar({"name": NAMES[number + 1], "dates": ["2027-01-01"]})
-        client.pause_target(queue=NAMES[number], note=some)
-        client.create_key(NAMES[number], role="reader")
+        client.workflows.put(NAMES[number], {"function": "attacks:answers", "dag": ALL})
+        client.calendars.put({"name": NAMES[number + 1], "dates": ["2027-01-01"]})
+        client.queues.pause(NAMES[number], note=some)
+        client.keys.create(NAMES[number], role="reader")
         assert worker("POST", "/api/v1/workers", {"name": NAMES[number], "queues": [NAMES[number + 1]]}).status < 300
     worker.close()
 
@@ -89,14 +89,14 @@ def history(client: Client, victim: str) -> list[str]:
     """Change a schedule, and run functions that return and raise every payload."""
     some = " ".join(ALL[:8])[:900]
     client.patch(victim, description=" ".join(ALL[8:30])[:1_900])
-    client.skip(victim, note=some)
+    client.schedules.skip(victim, note=some)
     (backfill,) = client.backfill(victim, datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
     client.create("adaptive", intervals="60s", adaptive=True, max_interval_ms=600_000, function="attacks:answers")
-    client.hint("adaptive", interval_ms=120_000, ttl_ms=3_600_000, reason=some)
+    client.schedules.hint("adaptive", interval_ms=120_000, ttl_ms=3_600_000, reason=some)
     client.create("fails", cron=FAR, function="attacks:fails")
     runs = [client.trigger(victim), client.trigger("fails")]
     until = datetime.now(UTC) + timedelta(seconds=MS / 1_000)
-    while client.get_backfill(backfill.backfill_id).status == "RUNNING" and datetime.now(UTC) < until:
+    while client.schedules.get_backfill(backfill.backfill_id).status == "RUNNING" and datetime.now(UTC) < until:
         pass  # each iteration waits for a request
     return [run.run_id for run in runs]
 

@@ -36,10 +36,10 @@ def test_jitter_is_added_except_to_a_schedule_that_changed_meanwhile(
     expect(dialog.get_by_label("Failed")).to_contain_text("digest-05")
     dialog.get_by_role("button", name="Close").last.click()
     expect(dialog).not_to_be_visible()
-    schedules = service.client.list_schedules().items
+    schedules = service.client.schedules.list().items
     jitters = {schedule.schedule_id: schedule.jitter_ms for schedule in schedules}
     assert jitters == {f"digest-{number:02}": 0 if number == 5 else 1_800_000 for number in range(DIGESTS)}
-    newest = service.client.history("digest-00").items[0]
+    newest = service.client.schedules.history("digest-00").items[0]
     assert (newest.operation, newest.definition_version) == ("patch", 2)
 
 

@@ -1,7 +1,8 @@
 """Metrics for Prometheus.
 
-The tables below list every metric. The values of a process come from its :class:`~tompion.model.metrics.Metrics`.
-Values of the store are read at a scrape and cached for a few seconds.
+The tables below list every metric. The values of a process come from its
+:class:`~tompion.runtime.metrics_registry.Metrics`. Values of the store are read at a scrape and cached for a few
+seconds.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from prometheus_client.registry import Collector
 
 from tompion.errors import TompionError
 from tompion.model.insight import StoreBacklog
-from tompion.model.metrics import BOUNDS_S, OTHER, Histogram, Labels
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock, SystemClock
+from tompion.runtime.metrics_registry import BOUNDS_S, OTHER, Histogram, Labels
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BACKLOG_TTL_S = 10.0
@@ -31,7 +32,7 @@ MAX_QUEUES = 50
 
 
 class MetricEntry(NamedTuple):
-    """A metric: its name in :class:`~tompion.model.metrics.Metrics`, its labels and its help text."""
+    """A metric: its name in :class:`~tompion.runtime.metrics_registry.Metrics`, its labels and its help text."""
 
     key: str
     labels: Labels
@@ -140,8 +141,8 @@ class MetricsExporter(Collector):
         for name, entry in COUNTERS.items():
             yield self._counter(name, entry)
         for name, entry in HISTOGRAMS.items():
-            yield _histogram(name, entry, self._runner.tally.histograms(entry.key))
-        for name, value in self._runner.tally.gauges.items():
+            yield _histogram(name, entry, self._runner.metrics.histograms(entry.key))
+        for name, value in self._runner.metrics.gauges.items():
             yield _gauge(f"tompion_{name}", value())
         build = GaugeMetricFamily("tompion_build_info", GAUGES["tompion_build_info"], labels=list(self._build))
         build.add_metric(list(self._build.values()), 1)
@@ -152,15 +153,15 @@ class MetricsExporter(Collector):
 
     def _counter(self, name: str, entry: MetricEntry) -> Metric:
         family = CounterMetricFamily(name, entry.help, labels=entry.labels)
-        tally = self._runner.tally
-        values = tally.counts_by_label(entry.key) if entry.labels else {(): tally.counts[entry.key]}
+        metrics = self._runner.metrics
+        values = metrics.counts_by_label(entry.key) if entry.labels else {(): metrics.counts[entry.key]}
         for labels, number in values.items():
             family.add_metric(labels, number)
         return family
 
     def _read_backlog(self) -> StoreBacklog | None:
         try:
-            future = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, walled=False)
+            future = self._runner.send(store_backlog, namespace="*", actor="metrics", writes=False, restricted=False)
             return future.result(MAX_BACKLOG_S)
         except (TompionError, futures.TimeoutError):
             return None

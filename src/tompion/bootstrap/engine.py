@@ -161,6 +161,7 @@ def build_tompion(
 ) -> AsyncTompion:
     """Return the app that a configuration describes, with the schedules that its file declares."""
     from tompion.sdk.app import AsyncTompion
+    from tompion.sdk.parts import declarations_of, replace_outbound
 
     tompion = AsyncTompion(
         config.store,
@@ -172,14 +173,14 @@ def build_tompion(
         listener=listener,
         tracing=config.tracing,
     )
-    tompion.outbound = configured_notifications(config)
-    _declare_schedules(config, tompion.declarations)
+    replace_outbound(tompion, configured_notifications(config))
+    _declare_schedules(config, declarations_of(tompion))
     return tompion
 
 
 def check_schedules(config: Config) -> None:
     """Raise if a schedule in the file is invalid. Named calendars are not checked, because they are in the store."""
-    from tompion.operations.schedules.definition import parse_schedule
+    from tompion.operations.schedules.schedule_document import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
     from tompion.spec.compiler import compile_spec
@@ -206,13 +207,15 @@ async def healthcheck_pings(
     tompion: AsyncTompion, *, listener: Callable[[Event], None] | None = None
 ) -> AsyncIterator[None]:
     """Ping the monitor while the store is reachable, for a service without an engine. An engine pings by itself."""
-    pinger = tompion.outbound.pinger
+    from tompion.sdk.parts import outbound_of, runner_of
+
+    pinger = outbound_of(tompion).pinger
     if pinger is None:
         yield
         return
-    stopping, events = asyncio.Event(), EngineEvents(listener, tompion.runner.tally)
+    stopping, events = asyncio.Event(), EngineEvents(listener, runner_of(tompion).metrics)
     task = asyncio.create_task(
-        HealthcheckPing(tompion.runner.store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
+        HealthcheckPing(runner_of(tompion).store, tuple, pinger, events, stopping).ping(), name="tompion-ping"
     )
     try:
         yield

@@ -218,7 +218,7 @@ class Connection:
         names = sorted(set(schedule_ids))[:MAX_ZONES] if self.is_local else []
         if not names:
             return {}
-        return {summary.schedule_id: summary.timezone for summary in api.summaries(names)}
+        return {summary.schedule_id: summary.timezone for summary in api.schedules.summaries(names)}
 
     @property
     def is_local(self) -> bool:
@@ -358,7 +358,7 @@ def complete_schedules(context: typer.Context, incomplete: str) -> list[str]:
     options: dict[str, Any] = {name: context.params.get(name) for name in names}
     try:
         with connection_options(**options).open() as api:
-            page = api.list_schedules(limit=MAX_COMPLETIONS, text=incomplete or None)
+            page = api.schedules.list(limit=MAX_COMPLETIONS, text=incomplete or None)
     except Exception:  # noqa: BLE001 - an error message in the middle of a command line helps no user
         return []
     return [schedule.schedule_id for schedule in page.items if schedule.schedule_id.startswith(incomplete)]

@@ -109,7 +109,7 @@ class RootGroup(LazyGroup):
                 self.add_command(LazyCommand(entry, panel))
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="tompion",
     help=DESCRIPTION,
     cls=RootGroup,
@@ -149,7 +149,7 @@ def main() -> None:
             _print_error(InvalidInput(f"{message}{' ' if message.endswith('?') else '; '}{_help_hint(error)}"))
         code = WRONG_INPUT
     except (Abort, KeyboardInterrupt):
-        from tompion.runtime.signals import INTERRUPTED
+        from tompion.runtime.stop_signals import INTERRUPTED
 
         code = INTERRUPTED
     except BrokenPipeError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tompion.contract.fields import StatusOfRun
 from tompion.model.insight import RunCounts, UpcomingTick
 from tompion.model.page import Page
 from tompion.model.run import FINAL, RunState
@@ -54,14 +55,14 @@ class DoctorSnapshot:
 def read_top_snapshot(api: Api) -> TopSnapshot:
     """Read upcoming ticks, running runs and latest outcomes. The cost does not depend on the number of schedules."""
     counts = api.stats(seconds=1, buckets=1).schedules
-    ended = [run for run in api.recent_runs(limit=MAX_RECENT_RUNS).items if run.status in FINAL]
+    ended = [run for run in api.runs.recent(limit=MAX_RECENT_RUNS).items if run.status in FINAL]
     return TopSnapshot(
         schedules=counts,
         upcoming=api.upcoming(seconds=MAX_AHEAD_S, limit=MAX_ROWS).ticks,
         running=_runs_in_flight(api, min(counts.in_flight, MAX_ROWS), pages=1),
         recent=tuple(sorted(ended, key=lambda run: run.finished_at or run.created_at, reverse=True)),
-        instances=api.list_instances(),
-        queues=api.list_queues(),
+        instances=api.instances.list(),
+        queues=api.queues.list(),
     )
 
 
@@ -74,8 +75,8 @@ def read_doctor_snapshot(api: Api) -> DoctorSnapshot:
         schedules=schedules[:MAX_SCHEDULES],
         is_complete=len(schedules) <= MAX_SCHEDULES,
         running=_runs_in_flight(api, min(counts.in_flight, PAGE_SIZE), pages=MAX_PAGES),
-        instances=api.list_instances(),
-        queues=api.list_queues(),
+        instances=api.instances.list(),
+        queues=api.queues.list(),
     )
 
 
@@ -83,7 +84,7 @@ def every_schedule(api: Api) -> Iterator[Schedule]:
     """Yield every schedule of the namespace, page by page."""
     after: str | None = None
     while True:
-        page = api.list_schedules(limit=PAGE_SIZE, after=after)
+        page = api.schedules.list(limit=PAGE_SIZE, after=after)
         yield from page.items
         if page.next_page is None:
             return
@@ -91,15 +92,15 @@ def every_schedule(api: Api) -> Iterator[Schedule]:
 
 
 def latest_runs(
-    api: Api, limit: int, *, status: str | None = None, before: str | None = None, pages: int = MAX_PAGES
+    api: Api, limit: int, *, status: StatusOfRun | None = None, before: str | None = None, pages: int = MAX_PAGES
 ) -> Page[Run]:
     """Return the latest runs of all schedules. Short pages are filled up from the pages after them."""
-    page = api.recent_runs(status=status, limit=limit, before=before)
+    page = api.runs.recent(status=status, limit=limit, before=before)
     for _ in range(pages - 1):
         missing = limit - len(page.items)
         if missing <= 0 or page.next_page is None:
             break
-        following = api.recent_runs(status=status, limit=missing, before=page.next_page)
+        following = api.runs.recent(status=status, limit=missing, before=page.next_page)
         page = Page(page.items + following.items, following.next_page)
     return page
 

@@ -5,7 +5,21 @@ They need nothing of the server. ``Client`` uses the standard library only, ``As
 
 from __future__ import annotations
 
-from tompion.client.async_client import AsyncClient
+from typing import TYPE_CHECKING
+
 from tompion.client.sync_client import Client
 
+if TYPE_CHECKING:
+    from tompion.client.async_client import AsyncClient
+
 __all__ = ["AsyncClient", "Client"]
+
+if not TYPE_CHECKING:  # a type checker uses the import above, and must not accept every name
+
+    def __getattr__(name: str) -> object:
+        """Import the asynchronous client on first use."""
+        if name != "AsyncClient":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tompion.client.async_client import AsyncClient
+
+        return globals().setdefault(name, AsyncClient)

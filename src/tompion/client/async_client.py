@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +16,8 @@ from tompion.client.protocol import (
     result_of,
     retry_delay_s,
 )
-from tompion.contract.methods import AsyncMethods
+from tompion.contract.async_methods import AsyncMethods
+from tompion.contract.stubs import OperationStub
 from tompion.runtime.clock import pause
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class AsyncClient(RequestSender, AsyncMethods):
         """Close the connections."""
         await self.close()
 
-    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         from aiohttp import ClientConnectorError, ClientError
 
         request = build_request(self._address, operation, args, kwargs)

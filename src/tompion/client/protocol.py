@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -19,13 +19,11 @@ from typing import Any, NamedTuple, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
 from tompion.client.errors import error_of
+from tompion.contract.api_routes import API_ROUTES, PREFIX, Route
 from tompion.contract.json import decode, encode
-from tompion.contract.routes import PREFIX, ROUTES, Route
+from tompion.contract.stubs import OperationStub, resource_stubs, run_stubs, schedule_stubs
+from tompion.encoding.codec import to_plain
 from tompion.errors import InvalidField, OutcomeUnknown, StoreUnavailable, TompionError
-from tompion.model.codec import to_plain
-from tompion.operations.resources import api_keys
-from tompion.operations.runs import callbacks, remote_workers, start
-from tompion.operations.schedules import declare
 
 MAX_ATTEMPTS = 4
 RETRY_DELAY_S = 0.2
@@ -41,13 +39,13 @@ GATEWAY_ERRORS = (502, 504)
 RETRYABLE = (TOO_MANY_REQUESTS, *GATEWAY_ERRORS, 503)
 """Responses after which the same request may succeed."""
 IDEMPOTENT = (
-    start.start_run,
-    callbacks.report_run,
-    api_keys.revoke_key,
-    remote_workers.heartbeat_worker,
-    remote_workers.release_runs,
-    remote_workers.remove_worker,
-    declare.declare,
+    run_stubs.start_run,
+    run_stubs.report_run,
+    resource_stubs.revoke_key,
+    run_stubs.heartbeat_worker,
+    run_stubs.release_runs,
+    run_stubs.remove_worker,
+    schedule_stubs.declare,
 )
 """Changes without a request id that can be repeated: they have a key or a token of their own, or they set a state."""
 HEADERS = {"request_id": "Idempotency-Key", "conflict_token": "If-Match"}
@@ -138,7 +136,7 @@ def address_of(url: str, namespace: str | None, key: str | None) -> Address:
     )
 
 
-def build_request(address: Address, operation: Callable[..., Any], args: Any, kwargs: Any) -> ApiRequest:
+def build_request(address: Address, operation: OperationStub[..., Any], args: Any, kwargs: Any) -> ApiRequest:
     """Return the request for an operation."""
     arguments = _bind(operation, args, kwargs)
     route = _route_for(operation, arguments)
@@ -224,15 +222,15 @@ def _outcome_unknown(request: ApiRequest, reason: str) -> OutcomeUnknown:
 
 
 def _is_repeatable(route: Route, headers: Mapping[str, str]) -> bool:
-    return not route.writes or HEADERS["request_id"] in headers or route.operation in IDEMPOTENT
+    return not route.writes or HEADERS["request_id"] in headers or route.stub in IDEMPOTENT
 
 
 @cache
-def _signature(operation: Callable[..., Any]) -> inspect.Signature:
+def _signature(operation: OperationStub[..., Any]) -> inspect.Signature:
     return inspect.signature(operation)
 
 
-def _bind(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
+def _bind(operation: OperationStub[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
     """Return the arguments of a call by name. Raises ``TypeError`` as the operation itself would."""
     signature = _signature(operation)
     bound = signature.bind(None, *args, **kwargs)
@@ -246,11 +244,11 @@ def _bind(operation: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, An
 
 
 @cache
-def _routes(operation: Callable[..., Any]) -> tuple[Route, ...]:
-    return tuple(route for route in ROUTES if operation in (route.operation, route.if_match))
+def _routes(operation: OperationStub[..., Any]) -> tuple[Route, ...]:
+    return tuple(route for route in API_ROUTES if operation in (route.stub, route.if_match))
 
 
-def _route_for(operation: Callable[..., Any], arguments: Mapping[str, Any]) -> Route:
+def _route_for(operation: OperationStub[..., Any], arguments: Mapping[str, Any]) -> Route:
     """Return the first route of an operation whose path parameters are all among the arguments."""
     parameters = _signature(operation).parameters
     for route in _routes(operation):
@@ -308,6 +306,6 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, timedelta):
-        seconds = value.total_seconds()
-        return int(seconds) if seconds.is_integer() else seconds
+        seconds, microseconds = divmod(value // timedelta(microseconds=1), 1_000_000)
+        return seconds if seconds < 0 else f"{seconds}.{microseconds:06}s"
     raise TypeError(f"a {type(value).__name__} is not JSON")

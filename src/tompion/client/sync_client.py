@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -21,7 +20,8 @@ from tompion.client.protocol import (
     result_of,
     retry_delay_s,
 )
-from tompion.contract.methods import SyncMethods
+from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.runtime.clock import pause_thread
 
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)
@@ -59,7 +59,7 @@ class Client(RequestSender, SyncMethods):
         """Return the JSON of a system route below ``/api/v1``, such as ``/config``."""
         return self._send_with_retries(build_system_request(self._address, path))
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         return self._send_with_retries(build_request(self._address, operation, args, kwargs))
 
     def _send_with_retries(self, request: ApiRequest) -> Any:

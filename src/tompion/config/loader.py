@@ -49,7 +49,7 @@ OTHER_VARIABLES = frozenset({
 """Variables with the prefix that are not settings: of clients, of commands that a run starts, of builds."""
 FOREIGN_PREFIXES = ("TEST_", "SERVICE_", "PORT_")
 """Prefixes of variables that belong to tests, or that Kubernetes sets for a service with the name ``tompion``."""
-KIND_NAMES = {str: "text", int: "a whole number", bool: "true or false", tuple: "a list of texts"}
+KIND_NAMES = {str: "text", int: "a whole number", bool: "true or false", tuple: "a list of strings"}
 BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -65,7 +65,7 @@ def load(
     """
     document = {} if path is None else _read_file(path)
     _reject_unknown_variables(environment, document)
-    values = _Values()
+    values = _ConfigValues()
     values.read_file(document, path or "")
     values.read_environment(environment)
     values.read_pairs(pairs)
@@ -92,7 +92,7 @@ def load_config(flags: Mapping[str, Any], path: str | None = None, pairs: Sequen
     return load(os.environ, flags, file, pairs)
 
 
-class _Values:
+class _ConfigValues:
     """Values that are not defaults, each with its origin."""
 
     def __init__(self) -> None:

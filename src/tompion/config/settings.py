@@ -77,7 +77,9 @@ class Settings:
     zombie_after_ms: int = _limit(
         10 * MINUTE_MS, "a run fails if its owner sent no heartbeat for this long and no other instance took it over"
     )
-    launch_tries: int = _limit(3, "maximum quick tries to launch a run that cannot start; together they are one attempt")
+    launch_tries: int = _limit(
+        3, "maximum quick tries to launch a run that cannot start; together they are one attempt"
+    )
     launch_retry_ms: int = _limit(100, "delay before the second quick try; it doubles with each try")
     launch_errors: LaunchErrors = _limit(  # noqa: RUF009 - the function makes a field
         LaunchErrors.WAIT,
@@ -86,8 +88,8 @@ class Settings:
     )
     launch_deadline_ms: int = _limit(
         60 * MINUTE_MS,
-        "how long a run waits for a target that cannot be reached, if its schedule has neither `launch_deadline_ms` nor "
-        "`catchup_window`",
+        "how long a run waits for a target that cannot be reached, if its schedule has neither "
+        "`launch_deadline_ms` nor `catchup_window`",
     )
     launch_backoff_ms: int = _limit(
         SECOND_MS, "delay before the next launch for a target that cannot be reached; it doubles with each failure"

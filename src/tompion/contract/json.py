@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from tompion.encoding.codec import Forms, from_fields, from_plain, to_plain
 from tompion.errors import (
     Conflict,
     Forbidden,
@@ -25,11 +26,9 @@ from tompion.errors import (
     Unauthenticated,
 )
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import Forms, from_fields, from_plain, to_plain
 from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
 from tompion.model.schedule import Action, Definition, Schedule
 from tompion.model.spec import SOURCE_FIELDS, SpecDocument
-from tompion.spec.document import document_json, read_spec
 
 T = TypeVar("T")
 CHOICES = {
@@ -130,13 +129,24 @@ def read_schedule(document: dict[str, Any]) -> Schedule:
 
 def _sources(spec: SpecDocument) -> dict[str, Any]:
     """Return the fields of a spec. An empty ``cron`` means that the schedule runs only when it is triggered."""
+    from tompion.spec.document import document_json
+
     document = document_json(spec)
     return document if document.keys() & set(SOURCE_FIELDS) else {"cron": [], **document}
 
 
 def spec_document(spec: SpecDocument) -> dict[str, Any]:
     """Return a spec as a document that means the same on every service, whatever its default jitter."""
+    from tompion.spec.document import document_json  # here, because a client that only sends requests needs no specs
+
     return {**document_json(spec), "jitter_ms": spec.jitter_ms}
+
+
+def read_spec_document(document: Mapping[str, Any]) -> SpecDocument:
+    """Return the spec in a document."""
+    from tompion.spec.document import read_spec
+
+    return read_spec(document)
 
 
 def read_definition(document: dict[str, Any]) -> Definition:
@@ -162,7 +172,7 @@ def _read_spec(document: Mapping[str, Any]) -> SpecDocument:
     spec_fields = {name: document[name] for name in _SPEC_NAMES if name in document}
     if spec_fields.get("timezone") == "UTC":  # stored without a zone
         del spec_fields["timezone"]
-    return read_spec(spec_fields)
+    return read_spec_document(spec_fields)
 
 
 def action_document(action: Action) -> dict[str, Any]:
@@ -198,5 +208,5 @@ _STATE_NAMES = tuple(field.name for field in fields(Schedule) if field.name not 
 FORMS: Forms = {
     Definition: (whole_document, read_definition),
     Schedule: (schedule_document, read_schedule),
-    SpecDocument: (spec_document, read_spec),
+    SpecDocument: (spec_document, read_spec_document),
 }

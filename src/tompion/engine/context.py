@@ -36,15 +36,17 @@ class EngineContext:
         self.events = events
         self.queues = queues
         self.tracing = tracing
-        self.schedules = ScheduleCache()
-        self.concurrency = AdaptiveConcurrencyLimit(settings.max_threads, settings.max_active_launches)
-        self.catchup_rate = CatchupRateLimiter(settings.catchup_rate_per_s)
+        self.schedules: ScheduleCache = ScheduleCache()
+        self.concurrency: AdaptiveConcurrencyLimit = AdaptiveConcurrencyLimit(
+            settings.max_threads, settings.max_active_launches
+        )
+        self.catchup_rate: CatchupRateLimiter = CatchupRateLimiter(settings.catchup_rate_per_s)
         self.number = 0
         self.supports_calls = False
         self.skew_ms = 0
         self.sign: Callable[[str], str] = no_token
-        self.notifications = NotificationOutbox(self, notification_rules, public_url)
-        self.due_limits = DueLimits(
+        self.notifications: NotificationOutbox = NotificationOutbox(self, notification_rules, public_url)
+        self.due_limits: DueLimits = DueLimits(
             settings.misfire_grace_ms,
             settings.max_catchup_per_tick,
             settings.max_buffer,

@@ -66,9 +66,9 @@ class Engine:
         pinger: Pinger | None = None,
         public_url: str | None = None,
     ) -> None:
-        self.settings = settings or Settings()
-        self.events = events or EngineEvents()
-        self.context = context = EngineContext(
+        self.settings: Settings = settings or Settings()
+        self.events: EngineEvents = events or EngineEvents()
+        context = EngineContext(
             self.settings,
             self.events,
             queues,
@@ -76,37 +76,41 @@ class Engine:
             notification_rules=() if sender is None else sender.rules,
             public_url=public_url,
         )
-        self.signals = signals = EngineSignals()
-        self.health = EngineHealth(context)
+        self.context: EngineContext = context
+        signals = EngineSignals()
+        self.signals: EngineSignals = signals
+        self.health: EngineHealth = EngineHealth(context)
         outages = TargetOutages(
             lambda: int(clock.now() * 1000) - context.skew_ms,
             self.settings.launch_backoff_ms,
             self.settings.max_launch_backoff_ms,
         )
-        self.launcher = launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
+        launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
+        self.launcher: Launcher = launcher
         self._store = store
         self._executors = executors
         self._sender = sender
         self._pinger = pinger
         self._telemetry = Telemetry(context, clock)
         settle = SettleStep(context)
-        self.lease = Lease(store, context, name, release, launcher.drop_all)
-        self.runner = runner = StepRunner(store, context, self.lease, TransactionalStep(context, executors, settle))
-        self.maintenance = Maintenance(
+        self.lease: Lease = Lease(store, context, name, release, launcher.drop_all)
+        runner = StepRunner(store, context, self.lease, TransactionalStep(context, executors, settle))
+        self.runner: StepRunner = runner
+        self.maintenance: Maintenance = Maintenance(
             store, context, launcher, self.lease, runner, signals, settle=settle, apply=self.apply
         )
-        self.finder = Finder(
+        self.finder: Finder = Finder(
             store, context, launcher, runner, signals, settle=settle, clock=clock, health=self.health, apply=self.apply
         )
-        self.outcome_writer = OutcomeWriter(
+        self.outcome_writer: OutcomeWriter = OutcomeWriter(
             store, context, launcher, runner, signals, settle=settle, maintenance=self.maintenance, apply=self.apply
         )
-        self.supervisor = Supervisor(signals.stopping, self.events)
+        self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.events.metrics.gauges.update(
             runs_active=lambda: len(launcher.active),
             clock_skew_seconds=lambda: context.skew_ms / 1000,
-            targets_unreachable=lambda: outages.count(),
+            targets_unreachable=outages.count,
         )
 
     def apply(self, result: StepResult) -> None:
@@ -170,7 +174,7 @@ class Engine:
         self._unsubscribe = lambda: None
         await self.supervisor.wait_ended()  # a claim that was under way is applied by now
         await self._drain(self.settings.shutdown_grace_ms / 1000 if grace_s is None else grace_s)
-        await self._leave()
+        await self._hand_back_and_release()
         for executor in self._executors.values():
             await executor.aclose()
         for part in (self._sender, self._pinger):
@@ -193,13 +197,13 @@ class Engine:
             except Exception as error:  # noqa: BLE001 - the shutdown must survive any error
                 self.events.report_failure("cannot write outcomes while stopping", error)
 
-    async def _leave(self) -> None:
+    async def _hand_back_and_release(self) -> None:
         """Write the last outcomes, hand back the runs that are left, and release the lease."""
-        held = await self.launcher.abandon()
+        abandoned_runs = await self.launcher.abandon()
         try:
             while self.launcher.outcomes:
                 await self.outcome_writer.write_batch()
-            await self.outcome_writer.hand_back(held)
+            await self.outcome_writer.hand_back(abandoned_runs)
             await self.lease.release()
         except TompionError as error:
             self.events.warn(f"stopped without releasing the lease, which will expire by itself: {error}")

@@ -1,7 +1,7 @@
 """The finder: sleeps until work is due, then runs the steps that claim it, the most urgent first.
 
-Four frames lie between the loop that wakes up and the claim: ``Finder._pass``, ``StepRunner.run``, the transaction of
-the step, and ``FireStep.on_time``.
+Four frames lie between the loop that wakes up and the claim: ``Finder._run_pass``, ``StepRunner.run``, the transaction
+of the step, and ``FireStep.on_time``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Finder:
         self._apply = apply
         self._tick_s = context.settings.tick_ms / 1000
         self._prefetched_ms: int | None = None
-        self.fire_step = FireStep(context)
+        self.fire_step: FireStep = FireStep(context)
         self._planned_step = PlannedStep(context)
         self._rescue_step = RescueStep(context)
         self._backfill_step = BackfillStep(context)
@@ -81,7 +81,7 @@ class Finder:
         while not self._signals.stopping.is_set():
             self._signals.wake.clear()
             try:
-                delay = await self._pass()
+                delay = await self._run_pass()
                 self._health.record_pass()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - the loop must survive any error
@@ -93,11 +93,11 @@ class Finder:
             if delay is not None:
                 await wait(self._signals.wake, delay)
 
-    async def _pass(self) -> float | None:
+    async def _run_pass(self) -> float | None:
         """Do the most urgent work that is due. Return the seconds until more may be due, or None if it is due now."""
         if self._signals.needs_reconcile:
             await self._reconcile()
-        now_ms, due = await self._read(self._look)
+        now_ms, due = await self._read(self._read_due_work)
         free = self._context.concurrency.limit - len(self._launcher.active)
         if self._is_skewed(now_ms) or free <= 0:
             return self._tick_s
@@ -108,15 +108,15 @@ class Finder:
             if result.claimed:
                 return None
         self._signals.burst = False
-        done, is_throttled = await self._do_less_urgent(due, limit)
-        if done:
+        claimed, is_throttled = await self._run_lower_priority_steps(due, limit)
+        if claimed:
             return None
         await self._prefetch(now_ms, due)
         delay = min(self._tick_s, CATCH_UP_PAUSE_S) if is_throttled else self._tick_s
         return delay if due.next_ms is None else min(delay, max(0.0, (due.next_ms - now_ms) / 1000))
 
     async def _fire_ahead(self, fire: Work[StepResult], limit: int, result: StepResult) -> StepResult:
-        """Apply a batch. While batches are full, fire the next ones before, if the store works concurrently."""
+        """Apply a batch. While batches are full and the store works concurrently, fire the next ones before."""
         self._signals.burst = result.claimed > 0
         ahead: deque[Future[StepResult | None]] = deque()
         try:
@@ -142,22 +142,22 @@ class Finder:
             elif result is not None:
                 self._apply(result)
 
-    async def _do_less_urgent(self, due: DueNow, limit: int) -> tuple[int, bool]:
+    async def _run_lower_priority_steps(self, due: DueNow, limit: int) -> tuple[int, bool]:
         """Run the other steps: reports and rescue, planned runs, catch-up, then backfills.
 
         Return the number of claimed rows, and whether the catch-up rate limit stopped some.
         """
-        done = 0
+        claimed = 0
         if due.unleased:
-            done += await self._claim(partial(self._remote_step.due, limit=limit))
-            done += await self._claim(partial(self._rescue_step.claim, limit=limit))
+            claimed += await self._claim(partial(self._remote_step.due, limit=limit))
+            claimed += await self._claim(partial(self._rescue_step.claim, limit=limit))
         if due.planned:
-            done += await self._claim(partial(self._planned_step.due, limit=limit))
+            claimed += await self._claim(partial(self._planned_step.due, limit=limit))
         caught_up = await self._catch_up(limit) if due.catch_up else 0
-        done += caught_up
-        if due.backfills and not done:
-            done += await self._claim(partial(self._backfill_step.due, limit=min(limit, MAX_BACKFILLS)))
-        return done, due.catch_up and not caught_up
+        claimed += caught_up
+        if due.backfills and not claimed:
+            claimed += await self._claim(partial(self._backfill_step.due, limit=min(limit, MAX_BACKFILLS)))
+        return claimed, due.catch_up and not caught_up
 
     async def _claim(self, step: Work[StepResult]) -> int:
         result = await self._runner.run(step)
@@ -176,7 +176,7 @@ class Finder:
         """Start runs that were claimed although the store's answer was lost. No other instance rescues them."""
         async with self._runner.exclusive():
             self._signals.needs_reconcile = False  # first, because a failure below sets it again
-            held = self._launcher.held()
+            held = self._launcher.held_runs()
             unknown = await self._read(lambda transaction: self._rescue_step.unknown(transaction, held))
             if unknown:
                 self._apply(await self._runner.run(partial(self._rescue_step.adopt, unknown=unknown), exclusive=True))
@@ -198,7 +198,7 @@ class Finder:
         active = len(self._launcher.active) + runs
         return active <= self._context.concurrency.limit and not self._signals.stopping.is_set()
 
-    def _look(self, transaction: Transaction) -> tuple[int, DueNow]:
+    def _read_due_work(self, transaction: Transaction) -> tuple[int, DueNow]:
         now_ms = transaction.now_ms()
         return now_ms, transaction.work_due(now_ms, now_ms - self._settings.misfire_grace_ms)
 

@@ -13,7 +13,7 @@ from secrets import token_hex
 
 from tompion.engine.context import EngineContext
 from tompion.engine.store_future import await_store
-from tompion.model.security import CALLBACKS, signer
+from tompion.model.callback_token import CALLBACKS, signer
 from tompion.store.base import Store, Transaction
 
 MAX_MISSED_HEARTBEATS = 3

@@ -74,7 +74,7 @@ class AdaptiveConcurrencyLimit:
     def __init__(self, minimum: int, maximum: int) -> None:
         self._minimum = min(minimum, maximum)
         self._maximum = maximum
-        self.limit = maximum
+        self.limit: int = maximum
 
     def on_lease_lost(self, held: int) -> None:
         """Shrink to a quarter. If only a few runs were held, they were not the cause, and nothing changes."""

@@ -65,7 +65,7 @@ class Maintenance:
         """Renew the lease until the engine stops. No other work may delay this loop."""
         heartbeat_s = self._context.settings.heartbeat_ms / 1000
         while not self._stopping.is_set():
-            renewed = await self._attempt(self.renew_lease, "cannot renew the lease")
+            renewed = await self._run_and_report(self.renew_lease, "cannot renew the lease")
             await wait(self._stopping, heartbeat_s if renewed else min(CHECK_S, heartbeat_s))
 
     async def renew_lease(self) -> None:
@@ -75,7 +75,7 @@ class Maintenance:
     async def seal_audit(self) -> None:
         """Add audit rows to their hash chains until the engine stops."""
         while not await wait(self._stopping, self._context.settings.audit_seal_ms / 1000):
-            await self._attempt(self._seal_all, "cannot seal the audit rows")
+            await self._run_and_report(self._seal_all, "cannot seal the audit rows")
 
     async def _seal_all(self) -> None:
         while await self._write(audit.seal) and not self._stopping.is_set():
@@ -89,7 +89,7 @@ class Maintenance:
         store_changed = self._signals.store_changed
         next_sweep, next_check = loop.time(), loop.time() + CHECK_S
         while not self._stopping.is_set():
-            if loop.time() >= next_sweep and await self._attempt(self.sweep, "cannot clean up"):
+            if loop.time() >= next_sweep and await self._run_and_report(self.sweep, "cannot clean up"):
                 next_sweep = loop.time() + settings.sweep_ms / 1000
             if not self._launcher.active:
                 await self._wait_any(self._launcher.busy, max(next_sweep - loop.time(), CHECK_S))
@@ -98,10 +98,10 @@ class Maintenance:
                 continue
             await self._wait_any(store_changed, next_check - loop.time())
             if loop.time() >= next_check:
-                await self._attempt(self.check, "cannot check active runs")
+                await self._run_and_report(self.check, "cannot check active runs")
                 next_check = loop.time() + CHECK_S
             elif not await wait(self._stopping, CHANGE_DELAY_S):
-                await self._attempt(self._check_after_change, "cannot check active runs")
+                await self._run_and_report(self._check_after_change, "cannot check active runs")
 
     async def _check_after_change(self) -> None:
         """Check active runs at once after a change of the store, if they are not too many."""
@@ -116,7 +116,8 @@ class Maintenance:
         for future in waiting:
             future.cancel()
 
-    async def _attempt(self, action: Callable[[], Awaitable[None]], problem: str) -> bool:
+    async def _run_and_report(self, action: Callable[[], Awaitable[None]], problem: str) -> bool:
+        """Run an action. Report an error instead of raising it. Return whether the action succeeded."""
         try:
             await action()
         except Exception as error:  # noqa: BLE001 - the loop must survive any error
@@ -152,13 +153,13 @@ class Maintenance:
         launcher = self._launcher
         if not held:
             return
-        owned = await self._read(lambda transaction: transaction.run_check_held(held))
-        lost = launcher.drop_lost(set(owned), held)
+        cancel_requested_by_run = await self._read(lambda transaction: transaction.run_check_held(held))
+        lost = launcher.drop_lost(set(cancel_requested_by_run), held)
         self._context.events.count("leases_lost", len(lost))
         await self._terminate_remote([attempt for attempt in lost if attempt.is_remote])
         for run in held:
             attempt = launcher.active.get(run)
-            if attempt is not None and not attempt.is_cancelled and owned.get(attempt.row.id):
+            if attempt is not None and not attempt.is_cancelled and cancel_requested_by_run.get(attempt.row.id):
                 launcher.cancel(attempt)
 
     async def _write_progress(self) -> None:

@@ -9,11 +9,11 @@ class EngineSignals:
     """Events and flags that the loops of one engine set for each other."""
 
     def __init__(self) -> None:
-        self.stopping = asyncio.Event()
+        self.stopping: asyncio.Event = asyncio.Event()
         """The engine stops: claim nothing more."""
-        self.wake = asyncio.Event()
+        self.wake: asyncio.Event = asyncio.Event()
         """There may be work for the finder."""
-        self.store_changed = asyncio.Event()
+        self.store_changed: asyncio.Event = asyncio.Event()
         """The store has announced a change."""
         self.needs_reconcile = False
         """An answer of the store may have been lost: compare the runs of the store with those held here."""

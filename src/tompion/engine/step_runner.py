@@ -46,7 +46,7 @@ class StepRunner:
                 result = await await_store(self._store.write(self.in_transaction(step)))
                 if result is not None:
                     return result
-                await self._lease.replace(number)
+                await self._lease.replace(number)  # the instance has lost its lease
         finally:
             self._running -= 1
             if not self._running:
@@ -69,7 +69,7 @@ class StepRunner:
             if not transaction.lease_hold(self._context.number):
                 return None
             result = step(transaction)
-            self._context.notifications.late(transaction, result.launches, result.now_ms)
+            self._context.notifications.notify_late_launches(transaction, result.launches, result.now_ms)
             if self._transactional is not None:
                 self._transactional.execute_inline(transaction, result)
             return result

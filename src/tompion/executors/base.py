@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from tompion.encoding.bounded_text import json_value
+from tompion.encoding.instant import datetime_s
 from tompion.errors import LaunchRefused
-from tompion.model.codec import json_value
-from tompion.model.instant import datetime_s
 from tompion.model.run import RunRow, RunState, idempotency_key
 from tompion.model.schedule import Action
 from tompion.model.sql_call import SqlCall
@@ -23,17 +23,17 @@ Previous: TypeAlias = tuple[str | None, str | None]
 MAX_PROGRESS_BYTES = 4_096
 
 
-def ignore_wait(waits: bool) -> None:
+def ignore_wait(is_waiting: bool) -> None:
     """Ignore that a run waits, because it has no deadline."""
 
 
 class RunSignals:
     """Signals between an attempt and the worker that supervises it."""
 
-    __slots__ = ("is_wanted", "progress")
+    __slots__ = ("progress", "should_continue")
 
     def __init__(self) -> None:
-        self.is_wanted = True
+        self.should_continue: bool = True
         """False once the attempt was cancelled, timed out, or lost to another worker."""
         self.progress: str | None = None
 
@@ -46,14 +46,14 @@ def no_token(_subject: str) -> str:
 class RunContext:
     """One attempt at a run, as its executor and the user's function see it.
 
-    Derived values are computed on first access, because most functions need none of them.  An executor without a free
-    slot calls ``waits(True)``, and ``waits(False)`` when the run starts: ``max_execution_ms`` counts from then.  Both
-    are called on the event loop that runs the executor.  ``traceparent`` is the trace context to pass to the target.
+    Derived values are computed on first access, because most functions need none of them. An executor without a free
+    slot calls ``on_wait(True)``, and ``on_wait(False)`` when the run starts: ``max_execution_ms`` counts from then. It
+    calls both on its own event loop. ``traceparent`` is the trace context to pass to the target.
     """
 
     __slots__ = (
-        "_key", "_payload", "_row", "_text", "action", "link", "namespace", "options", "previous", "schedule_id",
-        "sign", "traceparent", "waits",
+        "_key", "_payload", "_row", "_text", "action", "namespace", "on_wait", "options", "previous", "schedule_id",
+        "sign", "signals", "traceparent",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - the fields of a run
@@ -64,23 +64,23 @@ class RunContext:
         action: Action,
         payload: str | None = None,
         options: Mapping[str, Any] = NO_OPTIONS,
-        waits: Callable[[bool], None] = ignore_wait,
+        on_wait: Callable[[bool], None] = ignore_wait,
         sign: Callable[[str], str] = no_token,
-        link: RunSignals | None = None,
+        signals: RunSignals | None = None,
     ) -> None:
         self._row = row
         self._text = payload
         self._payload: Any = UNPARSED
         self._key: str | None = None
-        self.options = options
-        self.waits = waits
-        self.sign = sign
-        self.link = link or RunSignals()
+        self.options: Mapping[str, Any] = options
+        self.on_wait: Callable[[bool], None] = on_wait
+        self.sign: Callable[[str], str] = sign
+        self.signals: RunSignals = signals or RunSignals()
         self.previous: Previous = (None, None)
         self.traceparent: str | None = None
-        self.namespace = namespace
-        self.schedule_id = schedule_id
-        self.action = action
+        self.namespace: str = namespace
+        self.schedule_id: str = schedule_id
+        self.action: Action = action
 
     @property
     def idempotency_key(self) -> str:
@@ -134,18 +134,18 @@ class RunContext:
         return self.action.user_id
 
     @property
-    def is_wanted(self) -> bool:
+    def should_continue(self) -> bool:
         """Return whether the run should continue. A synchronous function, which cannot be interrupted, checks this."""
-        return self.link.is_wanted
+        return self.signals.should_continue
 
     def heartbeat(self) -> bool:
         """Send a heartbeat. Return whether the run should continue."""
-        return self.is_wanted
+        return self.should_continue
 
     def progress(self, value: Any) -> bool:
         """Record the progress of the run. Return whether the run should continue."""
-        self.link.progress = json_value(value, MAX_PROGRESS_BYTES)
-        return self.is_wanted
+        self.signals.progress = json_value(value, MAX_PROGRESS_BYTES)
+        return self.should_continue
 
     @property
     def token(self) -> str:
@@ -220,27 +220,27 @@ class Executor(ABC):
     """The maximum number of concurrent runs per target. 0 means no limit."""
 
     @abstractmethod
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        """Execute a run. ``dag`` is the document of its workflow, ``meta`` everything else.
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
+        """Execute a run. ``dag`` is the document of its workflow.
 
         Raises :class:`~tompion.errors.TargetUnreachable` if the run did not reach its target,
         :class:`~tompion.errors.LaunchError` if it could not start for another reason and a retry may help, and
         :class:`~tompion.errors.LaunchRefused` if a retry is useless.
         """
 
-    def target(self, dag: Any, meta: RunContext) -> str:
+    def target(self, dag: Any, run_context: RunContext) -> str:
         """Return the target of a run. Each target has its own concurrency limit."""
         return ""
 
-    def address(self, dag: Any, meta: RunContext) -> str:
+    def address(self, dag: Any, run_context: RunContext) -> str:
         """Return the address of the target. While it cannot be reached, launches to the same address wait."""
-        return self.target(dag, meta)
+        return self.target(dag, run_context)
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         """Request the cancellation of a remote run. Return whether ``run`` or the target will report the outcome."""
         return False
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:  # noqa: B027 - optional for most executors
+    async def terminate(self, dag: Any, run_context: RunContext, execution_id: str | None) -> None:  # noqa: B027 - optional for most executors
         """End a remote run by force."""
 
     async def aclose(self) -> None:  # noqa: B027 - optional for most executors
@@ -258,14 +258,14 @@ class TransactionalExecutor(Executor):
     """The timeout of one call. The transaction holds its locks meanwhile."""
 
     @abstractmethod
-    def call(self, dag: Any, meta: RunContext) -> SqlCall:
+    def call(self, dag: Any, run_context: RunContext) -> SqlCall:
         """Return the SQL call for a run. Raises :class:`~tompion.errors.LaunchRefused` for invalid options."""
 
     @abstractmethod
-    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+    def outcome_of_call(self, run_context: RunContext, answer: str | None) -> Completed | Accepted:
         """Return the outcome of a call that was made: completed, or accepted if the target will report."""
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Raise, because a run outside of a transaction is not supported."""
         raise LaunchRefused(
             "the executor needs a PostgreSQL store, and this engine has another one: "

@@ -22,12 +22,12 @@ from celery.backends.base import DisabledBackend
 from celery.exceptions import CeleryError
 from kombu.exceptions import KombuError, OperationalError
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import callback_info, run_metadata, text_option, trace_headers
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
@@ -48,7 +48,7 @@ class CeleryExecutor(Executor):
         check_settings(configured, "celery", *SETTINGS)
         self._app = _load_app(configured)
         self._poll_s = int_setting(configured, "celery", "poll_ms", 200) / 1000
-        self.max_active = int_setting(configured, "celery", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "celery", "max_active", 1_000)
         self._env = env
         self._follows = not isinstance(self._app.backend, DisabledBackend)
         # Celery's connections are not thread-safe and its calls block, so one thread makes all of them.
@@ -57,34 +57,35 @@ class CeleryExecutor(Executor):
         self._polling: asyncio.Task[None] | None = None
         self._closed = False
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Send the task, unless the backend has it, and wait for its outcome if the app has a backend."""
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["celery"])
-        if meta.options.get("queue") is not None:
-            text_option(meta, "queue")
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["celery"])
+        if run_context.options.get("queue") is not None:
+            text_option(run_context, "queue")
         for name, kind, expected in (("args", list, "a list"), ("kwargs", dict, "an object")):
-            if not isinstance(meta.options.get(name, kind()), kind):
+            if not isinstance(run_context.options.get(name, kind()), kind):
                 raise LaunchRefused(f"the workflow's option {name} is not {expected}")
-        task, done = text_option(meta, "task"), meta.options.get("done", "followed" if self._follows else "taken")
+        task = text_option(run_context, "task")
+        done = run_context.options.get("done", "followed" if self._follows else "taken")
         if done not in ("followed", "reported", "taken"):
             raise LaunchRefused("the workflow's option done is not one of 'followed', 'reported' and 'taken'")
         if done == "followed" and not self._follows:
             raise LaunchRefused("the Celery app has no result backend, so its tasks cannot be followed")
-        await self._call(partial(self._send, task, dag, meta))
+        await self._call(partial(self._send, task, dag, run_context))
         if done == "reported":
-            return Accepted(meta.delivery_id)
+            return Accepted(run_context.delivery_id)
         if done == "taken":
-            return Completed(execution_id=meta.delivery_id)
-        return self._outcome(meta.delivery_id, await self._wait_for_end(meta.delivery_id))
+            return Completed(execution_id=run_context.delivery_id)
+        return self._outcome(run_context.delivery_id, await self._wait_for_end(run_context.delivery_id))
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         """Revoke the task. A running one gets SIGTERM."""
-        await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGTERM"))
+        await self._call(partial(self._app.control.revoke, run_context.delivery_id, terminate=True, signal="SIGTERM"))
         return False
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, run_context: RunContext, execution_id: str | None) -> None:
         """Revoke the task. A running one gets SIGKILL."""
-        await self._call(partial(self._app.control.revoke, meta.delivery_id, terminate=True, signal="SIGKILL"))
+        await self._call(partial(self._app.control.revoke, run_context.delivery_id, terminate=True, signal="SIGKILL"))
 
     async def aclose(self) -> None:
         """Stop following tasks and close the connections."""
@@ -96,27 +97,27 @@ class CeleryExecutor(Executor):
         await asyncio.get_running_loop().run_in_executor(self._thread, self._app.close)
         self._thread.shutdown(wait=False)
 
-    def _send(self, task: str, dag: Any, meta: RunContext) -> None:
-        if meta.attempt > 1 and self._follows and self._task_meta(meta.delivery_id)["status"] != UNKNOWN:
+    def _send(self, task: str, dag: Any, run_context: RunContext) -> None:
+        if run_context.attempt > 1 and self._follows and self._task_meta(run_context.delivery_id)["status"] != UNKNOWN:
             return
-        queue = meta.options.get("queue")
+        queue = run_context.options.get("queue")
         sent = self._app.send_task(
             task,
-            args=meta.options.get("args", []),
-            kwargs=meta.options.get("kwargs", {}),
-            task_id=meta.delivery_id,
+            args=run_context.options.get("args", []),
+            kwargs=run_context.options.get("kwargs", {}),
+            task_id=run_context.delivery_id,
             retry=False,
-            headers={RUN_HEADER: self._header(dag, meta), **trace_headers(meta)},
+            headers={RUN_HEADER: self._header(dag, run_context), **trace_headers(run_context)},
             **({} if queue is None else {"queue": queue}),
         )
         self._app.backend.remove_pending_result(sent)  # results are polled, not subscribed to
 
-    def _header(self, dag: Any, meta: RunContext) -> dict[str, Any]:
+    def _header(self, dag: Any, run_context: RunContext) -> dict[str, Any]:
         """Return the run as a header. It has a payload and a DAG only if there are any."""
-        callback = {f"callback_{name}": value for name, value in callback_info(meta, self._env).items()}
-        inputs = {"payload": meta.payload, "dag": dag}
+        callback = {f"callback_{name}": value for name, value in callback_info(run_context, self._env).items()}
+        inputs = {"payload": run_context.payload, "dag": dag}
         return {
-            **run_metadata(meta),
+            **run_metadata(run_context),
             **callback,
             **{name: value for name, value in inputs.items() if value is not None},
         }

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from tompion.encoding.bounded_text import text_as_json, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 
 SETTINGS = ("commands", "max_active", "grace_ms")
@@ -59,19 +59,19 @@ class CommandExecutor(Executor):
         self._commands = {name: read_command(name, fields) for name, fields in declared.items()}
         self._grace_s = int_setting(configured, "command", "grace_ms", 5_000, 0) / 1000
         self._max_bytes = env.max_result_bytes
-        self.max_active = int_setting(configured, "command", "max_active", 64)
+        self.max_active: int = int_setting(configured, "command", "max_active", 64)
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
         """Start the command and wait until it exits."""
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["command"])
-        name = meta.options.get("command")
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["command"])
+        name = run_context.options.get("command")
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:
             raise LaunchRefused("the workflow names a command that the operator has not declared")
-        process = await self._start(command, meta)
+        process = await self._start(command, run_context)
         try:
             async with asyncio.timeout(None if command.timeout_ms is None else command.timeout_ms / 1000):
-                return await self._wait(process, dag, meta)
+                return await self._wait(process, dag, run_context)
         except TimeoutError:
             return Completed(
                 RunState.TIMED_OUT, error=f"the command ran longer than its timeout_ms ({command.timeout_ms})"
@@ -79,9 +79,9 @@ class CommandExecutor(Executor):
         finally:
             await self._kill(process)
 
-    async def _start(self, command: Command, meta: RunContext) -> Process:
+    async def _start(self, command: Command, run_context: RunContext) -> Process:
         """Start the command. If this task is cancelled meanwhile, kill the process, which has no other owner yet."""
-        starting = asyncio.ensure_future(self._spawn(command, meta))
+        starting = asyncio.ensure_future(self._spawn(command, run_context))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -89,25 +89,25 @@ class CommandExecutor(Executor):
                 await self._kill(await starting)
             raise
 
-    async def _spawn(self, command: Command, meta: RunContext) -> Process:
+    async def _spawn(self, command: Command, run_context: RunContext) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
                 *command.argv,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
-                env={"PATH": PATH, "LANG": "C.UTF-8", **command.env, **environment_of(meta)},
+                env={"PATH": PATH, "LANG": "C.UTF-8", **command.env, **environment_of(run_context)},
                 cwd=command.cwd,
                 start_new_session=True,
             )
         except OSError as error:
             raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
 
-    async def _wait(self, process: Process, dag: Any, meta: RunContext) -> Completed:
+    async def _wait(self, process: Process, dag: Any, run_context: RunContext) -> Completed:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        document = json.dumps({"dag": dag, "meta": meta.meta}).encode()
+        document = json.dumps({"dag": dag, "meta": run_context.meta}).encode()
         reading = [
             asyncio.ensure_future(_read_limited(stream, self._max_bytes)) for stream in (process.stdout, process.stderr)
         ]
@@ -154,7 +154,7 @@ def read_command(name: str, declared: object) -> Command:
             raise InvalidField(f"{where}.{key}", f"there is no such option; expected {', '.join(COMMAND_FIELDS)}")
     argv = declared.get("argv")
     if not isinstance(argv, list | tuple) or not argv or not all(type(word) is str and word for word in argv):
-        raise InvalidField(f"{where}.argv", "expected a list of texts: the program and its arguments")
+        raise InvalidField(f"{where}.argv", "expected a list of strings: the program and its arguments")
     if any("\x00" in word for word in argv):
         raise InvalidField(f"{where}.argv", "must not contain NUL characters")
     if PurePath(argv[0]).name in SHELLS:
@@ -168,20 +168,20 @@ def read_command(name: str, declared: object) -> Command:
     return Command(tuple(argv), dict(env), declared.get("cwd"), timeout_ms)
 
 
-def environment_of(meta: RunContext) -> dict[str, str]:
+def environment_of(run_context: RunContext) -> dict[str, str]:
     """Return the environment variables that describe a run."""
     variables = {
-        "KEY": meta.idempotency_key,
-        "RUN_ID": meta.run_id,
-        "NAMESPACE": meta.namespace,
-        "SCHEDULE_ID": meta.schedule_id,
-        "SCHEDULED_FOR": meta.run_at.isoformat(),
-        "SOURCE": meta.source,
-        "ATTEMPT": str(meta.attempt),
-        "USER_ID": meta.user_id or "",
-        "WORKFLOW_ID": meta.action.workflow_id or "",
+        "KEY": run_context.idempotency_key,
+        "RUN_ID": run_context.run_id,
+        "NAMESPACE": run_context.namespace,
+        "SCHEDULE_ID": run_context.schedule_id,
+        "SCHEDULED_FOR": run_context.run_at.isoformat(),
+        "SOURCE": run_context.source,
+        "ATTEMPT": str(run_context.attempt),
+        "USER_ID": run_context.user_id or "",
+        "WORKFLOW_ID": run_context.action.workflow_id or "",
     }
-    trace_variables = {} if meta.traceparent is None else {"TRACEPARENT": meta.traceparent}
+    trace_variables = {} if run_context.traceparent is None else {"TRACEPARENT": run_context.traceparent}
     return {**{f"TOMPION_{name}": value for name, value in variables.items()}, **trace_variables}
 
 

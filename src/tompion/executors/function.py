@@ -12,11 +12,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
+from tompion.encoding.bounded_text import error_text
 from tompion.errors import LaunchError, LaunchRefused
 from tompion.executors.base import Completed, Executor, RunContext, ignore_wait
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.result import failure_result, success_result
-from tompion.model.codec import error_text
 from tompion.runtime.thread_pool import ThreadPool
 
 ResolvedFunction: TypeAlias = tuple[Callable[..., Any], bool, bool]
@@ -43,19 +43,19 @@ class FunctionExecutor(Executor):
         """Register a function that cannot be imported by its path, such as one of a script."""
         self._resolved[path] = inspect_function(function)
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
         """Call the function and wait until it returns."""
-        path = meta.action.function or meta.options.get("function")
+        path = run_context.action.function or run_context.options.get("function")
         if not isinstance(path, str):
-            raise LaunchRefused(f"the workflow {meta.action.workflow_id!r} names no function")
-        check_workflow_options(meta.options, "function")
+            raise LaunchRefused(f"the workflow {run_context.action.workflow_id!r} names no function")
+        check_workflow_options(run_context.options, "function")
         function, takes_run, is_coroutine = self._resolved.get(path) or await self._resolve(path)
-        arguments = (meta,) if takes_run else ()
+        arguments = (run_context,) if takes_run else ()
         try:
             if is_coroutine:
                 value = await function(*arguments)
             else:
-                value, error = await self._in_thread(partial(function, *arguments), meta)
+                value, error = await self._in_thread(partial(function, *arguments), run_context)
                 if error is not None:
                     return failure_result(error, self._max_result_bytes)
             if value is not None and inspect.isawaitable(value):
@@ -94,12 +94,12 @@ class FunctionExecutor(Executor):
             raise error
         return cast("ResolvedFunction", function)
 
-    async def _in_thread(self, call: Callable[[], Any], launch: RunContext) -> tuple[Any, BaseException | None]:
+    async def _in_thread(self, call: Callable[[], Any], run_context: RunContext) -> tuple[Any, BaseException | None]:
         """Call a synchronous function in a thread. Its deadline starts when a thread is free."""
         call = partial(copy_context().run, call)  # log records and spans of the function belong to the run
-        if launch.waits is not ignore_wait:
-            launch.waits(True)
-            call = partial(_start_in_thread, asyncio.get_running_loop(), launch, call)
+        if run_context.on_wait is not ignore_wait:
+            run_context.on_wait(True)
+            call = partial(_start_in_thread, asyncio.get_running_loop(), run_context, call)
         return await asyncio.wrap_future(self._threads.submit(partial(call_safely, call)))
 
 
@@ -109,8 +109,8 @@ def _is_imported(name: str) -> bool:
     return name in sys.modules and not getattr(spec, "_initializing", False)
 
 
-def _start_in_thread(loop: asyncio.AbstractEventLoop, launch: RunContext, call: Callable[[], Any]) -> Any:
-    loop.call_soon_threadsafe(launch.waits, False)
+def _start_in_thread(loop: asyncio.AbstractEventLoop, run_context: RunContext, call: Callable[[], Any]) -> Any:
+    loop.call_soon_threadsafe(run_context.on_wait, False)
     return call()
 
 

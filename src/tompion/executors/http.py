@@ -1,8 +1,9 @@
 """Runs as HTTP requests to the URL of the workflow.
 
 A 2xx response completes the run, except 202: then the target will report.  With the option ``expect``, exactly the
-statuses that it names complete the run.  503 means that the target is down.  408, 425, 429 and other 5xx are retried, any
-other status is not.  ``Retry-After`` is obeyed.  Redirects are not followed.  Error messages never contain data that was sent.
+statuses that it names complete the run.  503 means that the target is down.  408, 425, 429 and other 5xx are retried,
+any other status is not.  ``Retry-After`` is obeyed.  Redirects are not followed.  Error messages never contain data
+that was sent.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Any
 
 import aiohttp
 
+from tompion.encoding.bounded_text import text_as_json, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable, display
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.http_request import JSON_TYPE, HttpRequest, build_request, read_headers
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.model.action_options import EXECUTOR_OPTIONS, is_expected_status
-from tompion.model.codec import text_as_json, truncate
 from tompion.model.run import RunState
 from tompion.outbound.http_session import open_session, read_start
 from tompion.outbound.ssrf_guard import HttpTarget, SsrfGuard
@@ -54,26 +55,26 @@ class HttpExecutor(Executor):
         self._target_of = lru_cache(TARGET_CACHE_SIZE)(self._guard.target)
         self._secrets = _secrets(configured.get("secrets", {}))
         self._timeout_ms = int_setting(configured, "http", "timeout_ms", 30_000)
-        self.max_active = int_setting(configured, "http", "max_active", 5_000)
-        self.max_per_target = int_setting(configured, "http", "max_per_target", 1_000)
+        self.max_active: int = int_setting(configured, "http", "max_active", 5_000)
+        self.max_per_target: int = int_setting(configured, "http", "max_per_target", 1_000)
         self._env = env
         self._clock = clock or SystemClock()
         self._session: aiohttp.ClientSession | None = None
 
-    def target(self, dag: Any, meta: RunContext) -> str:
+    def target(self, dag: Any, run_context: RunContext) -> str:
         """Return host and port, which have a concurrency limit of their own."""
-        return self._target(meta).name
+        return self._target(run_context).name
 
-    def address(self, dag: Any, meta: RunContext) -> str:
+    def address(self, dag: Any, run_context: RunContext) -> str:
         """Return the URL. If one URL of a host is unavailable, launches to other URLs of the host do not wait."""
-        return self._target(meta).url
+        return self._target(run_context).url
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Send the run and interpret the response."""
-        options = meta.options
+        options = run_context.options
         check_workflow_options(options, *EXECUTOR_OPTIONS["http"])
-        target, expect = self._target(meta), _expected_statuses(options)
-        request = self._signed(meta, build_request(dag, meta, self._env))
+        target, expect = self._target(run_context), _expected_statuses(options)
+        request = self._signed(run_context, build_request(dag, run_context, self._env))
         try:
             async with asyncio.timeout(self._timeout_s(options)):
                 return await self._send(target, request, _secret_parts(options), expect)
@@ -82,25 +83,29 @@ class HttpExecutor(Executor):
                 RunState.TIMED_OUT, error=f"no response within timeout_ms ({self._timeout_s(options) * 1000:.0f})"
             )
 
-    def _target(self, meta: RunContext) -> HttpTarget:
-        url = meta.options.get("url")
+    def _target(self, run_context: RunContext) -> HttpTarget:
+        url = run_context.options.get("url")
         return self._target_of(url) if isinstance(url, str) else self._guard.target(url)
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         """Notify the target at its cancel_url, if it has one. A pending request is aborted without that."""
-        url = meta.options.get("cancel_url")
+        url = run_context.options.get("cancel_url")
         if execution_id is None or url is None:
             return False
-        body = json.dumps({"meta": meta.meta, "execution_id": execution_id}).encode()
-        headers = {**read_headers(meta.options), "Content-Type": JSON_TYPE, "Idempotency-Key": meta.idempotency_key}
-        request = self._signed(meta, HttpRequest("POST", body, headers))
-        async with asyncio.timeout(self._timeout_s(meta.options)):
+        body = json.dumps({"meta": run_context.meta, "execution_id": execution_id}).encode()
+        headers = {
+            **read_headers(run_context.options),
+            "Content-Type": JSON_TYPE,
+            "Idempotency-Key": run_context.idempotency_key,
+        }
+        request = self._signed(run_context, HttpRequest("POST", body, headers))
+        async with asyncio.timeout(self._timeout_s(run_context.options)):
             await self._send(self._guard.target(url), request)
         return True
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, run_context: RunContext, execution_id: str | None) -> None:
         """Notify the target as ``cancel`` does. A remote target cannot be forced."""
-        await self.cancel(dag, meta, execution_id)
+        await self.cancel(dag, run_context, execution_id)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -171,14 +176,14 @@ class HttpExecutor(Executor):
             raise LaunchRefused("the workflow's option timeout_ms is not a whole number from 1")
         return int(timeout_ms) / 1000
 
-    def _signed(self, meta: RunContext, request: HttpRequest) -> HttpRequest:
-        name = meta.options.get("secret")
+    def _signed(self, run_context: RunContext, request: HttpRequest) -> HttpRequest:
+        name = run_context.options.get("secret")
         if name is None:
             return request
         keys = self._secrets.get(name) if isinstance(name, str) else None
         if keys is None:
             raise LaunchRefused("the workflow names a secret that the operator has not configured")
-        signature = signature_headers(meta.idempotency_key, int(self._clock.now()), request.body, keys)
+        signature = signature_headers(run_context.idempotency_key, int(self._clock.now()), request.body, keys)
         return request._replace(headers={**request.headers, **signature})
 
 

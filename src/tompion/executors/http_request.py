@@ -28,19 +28,19 @@ class HttpRequest(NamedTuple):
     headers: dict[str, str]
 
 
-def build_request(dag: Any, meta: RunContext, env: ExecutorEnv) -> HttpRequest:
+def build_request(dag: Any, run_context: RunContext, env: ExecutorEnv) -> HttpRequest:
     """Return the request of a run. Without a body of its own, a POST, PUT or PATCH carries the run as JSON."""
-    method = meta.options.get("method", "POST")
+    method = run_context.options.get("method", "POST")
     if method not in HTTP_METHODS:
         raise LaunchRefused(f"the workflow's option method is not one of {', '.join(HTTP_METHODS)}")
-    headers = {**read_headers(meta.options), **trace_headers(meta), **_metadata_headers(meta)}
-    if "body" not in meta.options and method in METHODS_WITH_BODY:
-        return HttpRequest(method, run_message(dag, meta, env), {**headers, "Content-Type": JSON_TYPE})
-    callback = callback_info(meta, env)
+    headers = {**read_headers(run_context.options), **trace_headers(run_context), **_metadata_headers(run_context)}
+    if "body" not in run_context.options and method in METHODS_WITH_BODY:
+        return HttpRequest(method, run_message(dag, run_context, env), {**headers, "Content-Type": JSON_TYPE})
+    callback = callback_info(run_context, env)
     headers |= {_header_name(f"callback_{name}"): value for name, value in callback.items()}
-    if "body" not in meta.options:
+    if "body" not in run_context.options:
         return HttpRequest(method, b"", headers)
-    content_type, body = _own_body(meta.options["body"])
+    content_type, body = _own_body(run_context.options["body"])
     if not any(name.lower() == CONTENT_TYPE for name in headers):
         headers["Content-Type"] = content_type
     return HttpRequest(method, body, headers)
@@ -64,9 +64,9 @@ def _own_body(body: Any) -> tuple[str, bytes]:
     return JSON_TYPE, json.dumps(body, ensure_ascii=False).encode()
 
 
-def _metadata_headers(meta: RunContext) -> dict[str, str]:
+def _metadata_headers(run_context: RunContext) -> dict[str, str]:
     """Return the headers that describe a run. Characters that a header cannot hold are percent-encoded."""
-    values = run_metadata(meta)
+    values = run_metadata(run_context)
     key = values.pop("idempotency_key")
     return {
         "Idempotency-Key": key,

@@ -35,26 +35,26 @@ class NatsExecutor(Executor):
         if not self._servers or not all(isinstance(server, str) for server in self._servers):
             raise InvalidField("executors.nats.servers", "expected a list of URLs, such as ['nats://127.0.0.1:4222']")
         self._timeout_s = int_setting(configured, "nats", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "nats", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "nats", "max_active", 1_000)
         self._env = env
         self._client: Client | None = None
         self._connecting = asyncio.Lock()
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Publish the run and wait until the stream has stored it."""
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["nats"])
-        subject, end = text_option(meta, "subject"), completion_type(meta)
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["nats"])
+        subject, end = text_option(run_context, "subject"), completion_type(run_context)
         client = await self._connect()
         try:
             acknowledged = await client.jetstream().publish(
                 subject,
-                run_message(dag, meta, self._env),
+                run_message(dag, run_context, self._env),
                 timeout=self._timeout_s,
                 headers={
-                    "Nats-Msg-Id": message_id(meta, end),
-                    "Tompion-Run-Id": meta.run_id,
-                    "Tompion-Attempt": str(meta.attempt),
-                    **trace_headers(meta),
+                    "Nats-Msg-Id": message_id(run_context, end),
+                    "Tompion-Run-Id": run_context.run_id,
+                    "Tompion-Attempt": str(run_context.attempt),
+                    **trace_headers(run_context),
                 },
             )
         except NoStreamResponseError:

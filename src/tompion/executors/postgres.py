@@ -49,30 +49,34 @@ class PostgresExecutor(TransactionalExecutor):
         if not self._functions and not self._tables:
             raise InvalidField("executors.postgres", "declare the functions or tables that workflows may use")
         default_ms = TransactionalExecutor.timeout_ms
-        self.timeout_ms = int_setting(configured, "postgres", "timeout_ms", default_ms, MIN_TIMEOUT_MS)
+        self.timeout_ms: int = int_setting(configured, "postgres", "timeout_ms", default_ms, MIN_TIMEOUT_MS)
         if self.timeout_ms > MAX_TIMEOUT_MS:
             raise InvalidField("executors.postgres.timeout_ms", f"{self.timeout_ms}; at most {MAX_TIMEOUT_MS}")
         self._env = env
 
-    def call(self, dag: Any, meta: RunContext) -> SqlCall:
+    def call(self, dag: Any, run_context: RunContext) -> SqlCall:
         """Return the insert or the function call for a run."""
-        table = meta.options.get("table")
-        check_workflow_options(meta.options, *(CALL_OPTIONS if table is None else ROW_OPTIONS))
-        self.outcome_of_call(meta, None)  # rejects an invalid option done
-        values = {"$dag": lambda: dag, "$callback": lambda: callback_info(meta, self._env), **_run_values(meta)}
-        return self._function(meta, values) if table is None else self._row(table, meta, values)
+        table = run_context.options.get("table")
+        check_workflow_options(run_context.options, *(CALL_OPTIONS if table is None else ROW_OPTIONS))
+        self.outcome_of_call(run_context, None)  # rejects an invalid option done
+        values = {
+            "$dag": lambda: dag,
+            "$callback": lambda: callback_info(run_context, self._env),
+            **_run_values(run_context),
+        }
+        return self._function(run_context, values) if table is None else self._row(table, run_context, values)
 
-    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+    def outcome_of_call(self, run_context: RunContext, answer: str | None) -> Completed | Accepted:
         """Return completed, or accepted if the consumer of the queue will report."""
-        done = meta.options.get("done", "taken")
+        done = run_context.options.get("done", "taken")
         if done == "taken":
             return Completed(execution_id=answer)
         if done == "reported":
             return Accepted(answer)
         raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
-    def _function(self, meta: RunContext, values: RunValues) -> SqlCall:
-        name, args = meta.options.get("function"), meta.options.get("args", [])
+    def _function(self, run_context: RunContext, values: RunValues) -> SqlCall:
+        name, args = run_context.options.get("function"), run_context.options.get("args", [])
         if not isinstance(name, str) or name not in self._functions:
             raise _undeclared_error("function", "functions", name)
         if not isinstance(args, list):
@@ -86,8 +90,8 @@ class PostgresExecutor(TransactionalExecutor):
             arguments = [_argument(_option_value(arg, values), kind) for arg, kind in zip(args, types, strict=True)]
         return SqlCall(tuple(name.split(".")), tuple(arguments))
 
-    def _row(self, name: Any, meta: RunContext, values: RunValues) -> SqlCall:
-        columns = meta.options.get("columns")
+    def _row(self, name: Any, run_context: RunContext, values: RunValues) -> SqlCall:
+        columns = run_context.options.get("columns")
         if not isinstance(name, str) or name not in self._tables:
             raise _undeclared_error("table", "tables", name)
         if not isinstance(columns, dict) or not columns:
@@ -105,21 +109,21 @@ class PostgresExecutor(TransactionalExecutor):
 RunValues = Mapping[str, Callable[[], Any]]
 
 
-def _run_values(meta: RunContext) -> dict[str, Callable[[], Any]]:
+def _run_values(run_context: RunContext) -> dict[str, Callable[[], Any]]:
     """Return the values of the placeholders, computed on use."""
     return {
-        "$meta": lambda: meta.meta,
-        "$payload": lambda: meta.payload,
-        "$key": lambda: meta.idempotency_key,
-        "$delivery_id": lambda: meta.delivery_id,
-        "$run_id": lambda: meta.run_id,
-        "$token": lambda: meta.token,
-        "$scheduled_for": meta.run_at.isoformat,
-        "$namespace": lambda: meta.namespace,
-        "$schedule_id": lambda: meta.schedule_id,
-        "$user_id": lambda: meta.user_id,
-        "$source": lambda: meta.source,
-        "$attempt": lambda: meta.attempt,
+        "$meta": lambda: run_context.meta,
+        "$payload": lambda: run_context.payload,
+        "$key": lambda: run_context.idempotency_key,
+        "$delivery_id": lambda: run_context.delivery_id,
+        "$run_id": lambda: run_context.run_id,
+        "$token": lambda: run_context.token,
+        "$scheduled_for": run_context.run_at.isoformat,
+        "$namespace": lambda: run_context.namespace,
+        "$schedule_id": lambda: run_context.schedule_id,
+        "$user_id": lambda: run_context.user_id,
+        "$source": lambda: run_context.source,
+        "$attempt": lambda: run_context.attempt,
     }
 
 

@@ -33,23 +33,28 @@ class RabbitExecutor(Executor):
             raise InvalidField("executors.rabbitmq.url", "expected a URL such as amqp://127.0.0.1:5672/")
         self._url = url
         self._timeout_s = int_setting(configured, "rabbitmq", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "rabbitmq", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "rabbitmq", "max_active", 1_000)
         self._env = env
         self._connecting = asyncio.Lock()
         self._connection: AbstractConnection | None = None
         self._channel: AbstractChannel | None = None
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Publish the run and wait until the server has stored it in a queue."""
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["rabbitmq"])
-        (exchange, key), end = _address(meta), completion_type(meta)
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["rabbitmq"])
+        exchange, key = _address(run_context)
+        result_type = completion_type(run_context)
         message = Message(
-            run_message(dag, meta, self._env),
-            message_id=message_id(meta, end),
-            correlation_id=meta.idempotency_key,
+            run_message(dag, run_context, self._env),
+            message_id=message_id(run_context, result_type),
+            correlation_id=run_context.idempotency_key,
             content_type="application/json",
             delivery_mode=DeliveryMode.PERSISTENT,
-            headers={"tompion-run-id": meta.run_id, "tompion-attempt": meta.attempt, **trace_headers(meta)},
+            headers={
+                "tompion-run-id": run_context.run_id,
+                "tompion-attempt": run_context.attempt,
+                **trace_headers(run_context),
+            },
         )
         try:
             channel = await self._open()
@@ -67,7 +72,7 @@ class RabbitExecutor(Executor):
             raise LaunchRefused(f"RabbitMQ did not accept the message: {type(error).__name__}") from None
         except (AMQPError, OSError, TimeoutError) as error:
             raise TargetUnreachable(f"cannot reach RabbitMQ: {type(error).__name__}") from None
-        return end(execution_id=f"{exchange or ''}:{key}:{meta.delivery_id}")
+        return result_type(execution_id=f"{exchange or ''}:{key}:{run_context.delivery_id}")
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -86,13 +91,13 @@ class RabbitExecutor(Executor):
             return self._channel
 
 
-def _address(meta: RunContext) -> tuple[str | None, str]:
+def _address(run_context: RunContext) -> tuple[str | None, str]:
     """Return the exchange, if one is named, and the routing key: at the default exchange, the name of the queue."""
-    if "exchange" not in meta.options:
-        return None, text_option(meta, "queue")
-    if "queue" in meta.options:
+    if "exchange" not in run_context.options:
+        return None, text_option(run_context, "queue")
+    if "queue" in run_context.options:
         raise LaunchRefused("the workflow names a queue and an exchange; expected one of them")
-    key = meta.options.get("routing_key", "")
+    key = run_context.options.get("routing_key", "")
     if not isinstance(key, str):
         raise LaunchRefused("the workflow's option routing_key is not text")
-    return text_option(meta, "exchange"), key
+    return text_option(run_context, "exchange"), key

@@ -39,20 +39,26 @@ class RedisExecutor(Executor):
             raise InvalidField("executors.redis.url", "expected a URL such as redis://127.0.0.1:6379/0")
         self._remember_ms = int_setting(configured, "redis", "remember_ms", 24 * 3_600_000)
         timeout_s = int_setting(configured, "redis", "timeout_ms", 5_000) / 1000
-        self.max_active = int_setting(configured, "redis", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "redis", "max_active", 1_000)
         self._env = env
         self._redis = Redis.from_url(url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
         self._add_once = self._redis.register_script(ADD_ONCE)
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Add the run to the stream, unless it is there already."""
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["redis"])
-        stream, end = text_option(meta, "stream"), completion_type(meta)
-        message = run_message(dag, meta, self._env)
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["redis"])
+        stream, end = text_option(run_context, "stream"), completion_type(run_context)
+        message = run_message(dag, run_context, self._env)
         try:
             added = await self._add_once(
-                keys=[stream, f"{PREFIX}{stream}:{message_id(meta, end)}"],
-                args=[meta.idempotency_key, meta.run_id, message, self._remember_ms, meta.traceparent or ""],
+                keys=[stream, f"{PREFIX}{stream}:{message_id(run_context, end)}"],
+                args=[
+                    run_context.idempotency_key,
+                    run_context.run_id,
+                    message,
+                    self._remember_ms,
+                    run_context.traceparent or "",
+                ],
             )
         except (NoConnection, NoAnswer, ReadOnlyError) as error:  # ReadOnlyError: a replica, which may be promoted
             raise TargetUnreachable(f"cannot reach Redis: {type(error).__name__}") from None

@@ -6,8 +6,8 @@ import inspect
 import traceback
 from types import TracebackType
 
+from tompion.encoding.bounded_text import error_text, json_value, truncate
 from tompion.executors.base import Completed
-from tompion.model.codec import error_text, json_value, truncate
 from tompion.model.run import RunState
 
 DONE = Completed()

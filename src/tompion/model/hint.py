@@ -43,6 +43,8 @@ class HintRows(NamedTuple):
 
 
 NO_HINTS = HintRows()
+CONFLICTING_HINTS = "an interval hint and a one-shot hint are live: the earlier one is used"
+"""The warning for a schedule with a live hint of each kind."""
 
 
 @lru_cache(maxsize=4_096)

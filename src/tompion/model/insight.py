@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from tompion.model.run import RunState
-from tompion.model.schedule import Run
+from tompion.model.schedule import Run, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,3 +271,12 @@ class Stats:
     schedules: RunCounts
     buckets: tuple[StatsBucket, ...]
     complete_since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareResult:
+    """The result of a declaration: ``created``, ``updated`` or ``unchanged``, and the fields that drifted."""
+
+    schedule: Schedule
+    outcome: str
+    drift: tuple[str, ...] = ()

@@ -105,7 +105,7 @@ class WorkflowRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """An audit entry. The last three fields are its place in the chain of :mod:`~tompion.model.audit`."""
+    """An audit entry. The last three fields are its place in the chain of :mod:`~tompion.model.audit_chain`."""
 
     audit_number: int
     at_ms: int

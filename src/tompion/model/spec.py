@@ -183,3 +183,19 @@ class ClockChange:
     after: datetime
     ticks: tuple[Tick, ...]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A spec in plain English, its upcoming ticks, the linter's findings, and the next two clock changes.
+
+    ``counts`` has the number of ticks between each two neighbouring ``bounds``, from the first up to but not including
+    the second. ``None`` stands for ticks that were not counted, because the limit was reached.
+    """
+
+    explanation: str
+    timezone: str
+    ticks: tuple[Tick, ...]
+    findings: tuple[Finding, ...]
+    clock_changes: tuple[ClockChange, ...]
+    counts: tuple[int | None, ...] = ()

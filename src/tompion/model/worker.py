@@ -74,3 +74,11 @@ class Queue:
     served_by: int
     waiting: int
     waiting_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportAck:
+    """The answer to a report: its run, and whether the run should end."""
+
+    run_id: str
+    cancel_requested: bool

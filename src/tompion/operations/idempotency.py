@@ -9,8 +9,8 @@ from functools import partial, wraps
 from hashlib import sha256
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from tompion.encoding.codec import from_plain, to_plain
 from tompion.errors import InvalidField, RequestReused
-from tompion.model.codec import from_plain, to_plain
 from tompion.model.rows import RequestRow
 from tompion.operations.context import OperationContext
 from tompion.plan.stored_definition import compact

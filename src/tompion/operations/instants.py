@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, display
 
-When = datetime | str | int | float
 _FIRST_S, _LAST_S = -62_135_596_800, 253_402_300_799  # a datetime holds the years 1 to 9999
 
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from tompion.config.settings import Settings
 from tompion.errors import StaleReport
-from tompion.model.metrics import Metrics
 from tompion.model.run import Reason
 from tompion.operations.context import OperationContext, TargetCheck
+from tompion.runtime.metrics_registry import Metrics
 from tompion.store.base import Store, Transaction
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class OperationRunner:
 
     store: Store
     settings: Settings
-    tally: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = field(default_factory=Metrics)
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
     check_target: TargetCheck | None = None
@@ -35,17 +35,17 @@ class OperationRunner:
         namespace: str,
         actor: str,
         writes: bool,
-        walled: bool = True,
+        restricted: bool = True,
     ) -> Future[T]:
         """Start an operation and return a future of its result.
 
-        An operation that is not ``walled`` concerns more than one namespace, such as the lookup of an API key or a run
-        token.
+        A ``restricted`` operation can only access the rows of its namespace. Others concern several namespaces, such as
+        the lookup of an API key or a run token.
         """
         contexts: list[OperationContext] = []
 
         def work(transaction: Transaction) -> T:
-            if walled:
+            if restricted:
                 transaction.restrict_to(namespace)
             context = OperationContext(
                 transaction,
@@ -69,11 +69,11 @@ class OperationRunner:
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
-            self.tally.count("stale_writes_rejected", isinstance(error, StaleReport))
+            self.metrics.count("stale_writes_rejected", isinstance(error, StaleReport))
             return
         for context in contexts:
             for (name, reason), number in context.counted.items():
-                labels = (self.tally.namespace(context.namespace), reason) if reason else ()
-                self.tally.count(name, number, labels)
+                labels = (self.metrics.namespace(context.namespace), reason) if reason else ()
+                self.metrics.count(name, number, labels)
                 if (name, reason) == ("runs_skipped", Reason.OVERLAP):
-                    self.tally.count("runs_skipped_overlap", number)
+                    self.metrics.count("runs_skipped_overlap", number)

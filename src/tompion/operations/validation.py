@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from tompion.config.settings import Settings
-from tompion.errors import InvalidField, display
+from tompion.errors import InvalidField, InvalidSpec, display
+from tompion.spec.duration import parse_duration_ms
 
 MAX_NOTE_CHARS = 1_000
 
@@ -79,6 +80,18 @@ def check_whole(field: str, value: object, least: int, most: int) -> int:
 def check_optional_whole(field: str, value: object, least: int, most: int) -> int | None:
     """Return a whole number within bounds, or ``None``."""
     return None if value is None else check_whole(field, value, least, most)
+
+
+def check_duration_ms(field: str, value: object, least: int, most: int) -> int:
+    """Return a duration in milliseconds within bounds. It can be a number, a text such as ``30s``, or a timedelta."""
+    try:
+        milliseconds = parse_duration_ms(value, field=field)
+    except InvalidSpec as error:
+        raise InvalidField(field, str(error).removeprefix(f"{field}: ")) from None
+    if type(milliseconds) is not int or not least <= milliseconds <= most:
+        expected = f"milliseconds from {least} to {most}, or a duration such as 30s"
+        raise InvalidField(field, f"{display(value)}; expected {expected}")
+    return milliseconds
 
 
 def check_flag(field: str, value: object) -> bool:

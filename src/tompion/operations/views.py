@@ -1,4 +1,4 @@
-"""Rows to the public dataclasses."""
+"""Converts rows of the store to the dataclasses of the public API."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from datetime import datetime
 
+from tompion.encoding.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.backfill import BackfillRow
-from tompion.model.hint import Hint, Outlook
-from tompion.model.instant import datetime_ms, datetime_s, wall_datetime
+from tompion.model.hint import CONFLICTING_HINTS, Hint, Outlook
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from tompion.model.schedule import (
@@ -28,16 +28,15 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming_ticks
 
-TRUE_WHILE: dict[str, Collection[str]] = {
+STATES_OF_TEMPORARY_REASONS: dict[str, Collection[str]] = {
     Reason.RETRY: OPEN,
     Reason.TARGET_PAUSED: WAITING,
     Reason.TARGET_UNREACHABLE: OPEN,
 }
-"""Reasons that hold only while a run is in certain states. The others stay true."""
-BOTH_HINTS = "an interval hint and a one-shot hint are live: the earlier one wins"
+"""Reasons that apply only while a run is in certain states. The others apply permanently."""
 
 
-def _maybe_ms(milliseconds: int | None) -> datetime | None:
+def _optional_datetime(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else datetime_ms(milliseconds)
 
 
@@ -50,7 +49,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     *,
     exhausted: bool,
 ) -> Schedule:
-    """Return the public view of a schedule."""
+    """Convert the rows of a schedule to its public view."""
     next_s, fire_ms = _next_run(state, compiled, now_ms)
     return Schedule(
         namespace=row.namespace,
@@ -63,15 +62,15 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         definition=definition,
         cursor=datetime_s(state.cursor_s),
         next_run_at=None if next_s is None else datetime_s(next_s),
-        next_fire_at=_maybe_ms(fire_ms),
+        next_fire_at=_optional_datetime(fire_ms),
         in_flight=state.in_flight,
         waiting=state.waiting,
         remaining_actions=state.remaining,
         consecutive_failures=state.failures,
         counters=Counters(state.starts, state.successes, state.failed, state.skipped, state.missed),
         paused_by=row.paused_by,
-        paused_at=_maybe_ms(row.paused_ms),
-        paused_until=_maybe_ms(state.pause_until_ms),
+        paused_at=_optional_datetime(row.paused_ms),
+        paused_until=_optional_datetime(state.pause_until_ms),
         created_at=datetime_ms(row.created_ms),
         updated_at=datetime_ms(row.updated_ms),
         degraded=compiled.degraded,
@@ -98,8 +97,8 @@ def _next_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> 
 def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:
     """Return the next run of an adaptive schedule, its cause, and its live hints."""
     live = adaptive.hints_of(state).live_at(now_ms)
-    is_silent = state.next_nominal_s is None or state.closed or state.remaining == 0
-    planned = None if is_silent else adaptive.pending_run(state, compiled, now_ms)
+    has_no_next_run = state.next_nominal_s is None or state.closed or state.remaining == 0
+    planned = None if has_no_next_run else adaptive.pending_run(state, compiled, now_ms)
     return Outlook(
         schedule_id=row.schedule_id,
         conflict_token=row.token,
@@ -119,12 +118,12 @@ def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSched
         source=None if planned is None else str(planned.source),
         bound=None if planned is None else planned.bound,
         consecutive_failures=state.failures,
-        warning=BOTH_HINTS if all(live) else None,
+        warning=CONFLICTING_HINTS if all(live) else None,
     )
 
 
 def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
-    """Return the public view of a run."""
+    """Convert the row of a run to its public view."""
     names = (schedule.namespace, schedule.schedule_id)
     return Run(
         run_id=str(row.id),
@@ -140,8 +139,8 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         fire_at=datetime_ms(row.fire_ms),
         created_at=datetime_ms(row.decided_ms),
         updated_at=datetime_ms(max(row.decided_ms, row.started_ms or 0, row.finished_ms or 0)),
-        started_at=None if _is_waiting_for_target(row) else _maybe_ms(row.started_ms),
-        finished_at=_maybe_ms(row.finished_ms),
+        started_at=None if _is_waiting_for_target(row) else _optional_datetime(row.started_ms),
+        finished_at=_optional_datetime(row.finished_ms),
         definition_version=row.version,
         attempt=row.attempt,
         error=row.error,
@@ -152,8 +151,8 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
 
 
 def _reason(row: RunRow) -> str | None:
-    """Return why a run is in its state. The ledger keeps the last reason, which may not apply any more."""
-    if row.reason is None or row.state not in TRUE_WHILE.get(row.reason, (row.state,)):
+    """Return why a run is in its state. The stored reason is the last one, which may no longer apply."""
+    if row.reason is None or row.state not in STATES_OF_TEMPORARY_REASONS.get(row.reason, (row.state,)):
         return None
     return str(row.reason)
 
@@ -173,7 +172,7 @@ def parse_json(text: str) -> object:
 
 
 def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
-    """Return the public view of a dropped range."""
+    """Convert a dropped range to its public view."""
     return DroppedTicks(
         datetime_s(dropped_range.after_s),
         datetime_s(dropped_range.until_s),
@@ -184,7 +183,7 @@ def dropped_view(dropped_range: DroppedRange) -> DroppedTicks:
 
 
 def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
-    """Return the public view of a backfill."""
+    """Convert the row of a backfill to its public view."""
     return Backfill(
         backfill_id=row.backfill_id,
         schedule_id=schedule_id,
@@ -197,13 +196,13 @@ def backfill_view(row: BackfillRow, schedule_id: str) -> Backfill:
         done=row.done,
         cursor=datetime_s(max(row.cursor_s, 0)),
         created_at=datetime_ms(row.created_ms),
-        finished_at=_maybe_ms(row.finished_ms),
+        finished_at=_optional_datetime(row.finished_ms),
         undecided=row.undecided,
     )
 
 
 def change_view(row: AuditRow) -> Change:
-    """Return the public view of an audit row."""
+    """Convert an audit row to its public view."""
     return Change(
         at=datetime_ms(row.at_ms),
         actor=row.actor,
@@ -218,7 +217,7 @@ def change_view(row: AuditRow) -> Change:
 
 
 def version_view(row: VersionRow) -> Version:
-    """Return the public view of a version."""
+    """Convert the row of a version to its public view."""
     return Version(
         version=row.version,
         definition=stored_definition(row),

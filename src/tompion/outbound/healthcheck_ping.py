@@ -23,15 +23,15 @@ MAX_BODY_CHARS = 1_000
 class HttpPinger:
     """Requests ``ping_url`` while the engine is healthy, and ``ping_fail_url``, if it is set, while it is not.
 
-    The settings are ``ping_url``, ``ping_fail_url``, ``ping_every_s`` and ``ping_method``.
+    The options are ``ping_url``, ``ping_fail_url``, ``ping_every_s`` and ``ping_method``.
     """
 
-    def __init__(self, configured: Mapping[str, Any]) -> None:
+    def __init__(self, options: Mapping[str, Any]) -> None:
         self._guard = SsrfGuard(ALL_NETWORKS)
-        self._url = self._check_url("ping_url", configured["ping_url"])
-        self._fail_url = self._check_url("ping_fail_url", configured.get("ping_fail_url"))
-        self._method = configured.get("ping_method", "GET")
-        self.every_s = float(configured.get("ping_every_s", 60))
+        self._url = self._check_url("ping_url", options["ping_url"])
+        self._fail_url = self._check_url("ping_fail_url", options.get("ping_fail_url"))
+        self._method = options.get("ping_method", "GET")
+        self.every_s: float = float(options.get("ping_every_s", 60))
         if self.every_s <= 0:
             raise InvalidField("ping_every_s", f"{self.every_s:.0f}; expected a whole number from 1")
         if self._method not in METHODS:

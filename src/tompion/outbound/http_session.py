@@ -8,8 +8,8 @@ import socket
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from tompion.encoding.bounded_text import truncate
 from tompion.errors import TargetUnreachable
-from tompion.model.codec import truncate
 from tompion.outbound.ssrf_guard import SsrfGuard
 
 CONNECT_TIMEOUT_S = 10.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
+from tompion.encoding.bounded_text import truncate
 from tompion.errors import InvalidField, InvalidInput, LaunchError, display
-from tompion.model.codec import truncate
 from tompion.model.notification import CHOICES, Delivery, NotificationKind, NotificationRule
 from tompion.outbound.http_session import CONNECT_TIMEOUT_S, open_session, read_start
 from tompion.outbound.ssrf_guard import SsrfGuard
@@ -105,9 +105,9 @@ def read_receiver(where: str, block: Mapping[str, Any], environment: Mapping[str
             where, block.get("on", [NotificationKind.FAILED, NotificationKind.MISSED, NotificationKind.PAUSED])
         ),
         late_after_ms=_number(where, block, "late_after_ms", 60_000),
-        namespace=_maybe_text(where, block, "namespace"),
-        schedule=_maybe_text(where, block, "schedule"),
-        label=_label(_maybe_text(where, block, "label")),
+        namespace=_optional_text(where, block, "namespace"),
+        schedule=_optional_text(where, block, "schedule"),
+        label=_label(_optional_text(where, block, "label")),
         max_per_minute=_number(where, block, "max_per_minute", 60),
     )
     guard = _guard(where, block.get("allow", []))
@@ -131,7 +131,7 @@ def _text(where: str, block: Mapping[str, Any], field: str, max_chars: int = MAX
     return value
 
 
-def _maybe_text(where: str, block: Mapping[str, Any], field: str) -> str | None:
+def _optional_text(where: str, block: Mapping[str, Any], field: str) -> str | None:
     return _text(where, block, field) if field in block else None
 
 

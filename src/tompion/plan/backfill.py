@@ -75,7 +75,7 @@ def next_chunk(  # noqa: PLR0913 - a decision about three rows
             break
         if is_wanted(backfill.only, earlier.get(tick, ())):
             due = Due(tick, context.now_ms)
-            decision.request(due, Origin(RunSource.BACKFILL, backfill.backfill_id, overlap))
+            decision.decide_request(due, Origin(RunSource.BACKFILL, backfill.backfill_id, overlap))
             done += 1
         cursor = tick
         tick = compiled.ticks.next_epoch(tick)

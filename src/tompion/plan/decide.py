@@ -43,24 +43,24 @@ class Decision:
     )  # fmt: skip
 
     def __init__(self, state: ScheduleState, compiled: CompiledSchedule, context: DecisionContext) -> None:
-        self.state = state
-        self.compiled = compiled
-        self.context = context
+        self.state: ScheduleState = state
+        self.compiled: CompiledSchedule = compiled
+        self.context: DecisionContext = context
         self.runs: list[RunRow] = []
         self.dropped_ranges: list[DroppedRange] = []
-        self.in_flight = state.in_flight
-        self.waiting = state.waiting
+        self.in_flight: int = state.in_flight
+        self.waiting: int = state.waiting
         self.remaining = state.remaining
         self.last_start_ms = state.last_start_ms
-        self.starts = 0
-        self.skipped = 0
+        self.starts: int = 0
+        self.skipped: int = 0
         self.supersede: set[Overlap | None] = set()
-        self.cancel = False
-        self.terminate = False
+        self.cancel: bool = False
+        self.terminate: bool = False
 
-    def tick(self, due: Due) -> None:
+    def decide_tick(self, due: Due) -> None:
         """Decide one automatic tick."""
-        reason = self._unwanted(due.nominal_s) or (None if due.planned else self._obstacle())
+        reason = self._permanent_skip_reason(due.nominal_s) or (None if due.planned else self._skip_reason_now())
         if reason is not None:
             self._skip(due, reason)
         elif due.planned:
@@ -77,7 +77,7 @@ class Decision:
         last = self.runs[-1] if self.runs else None
         return last is not None and last.state == RunState.SKIPPED and last.reason == Reason.OVERLAP
 
-    def request(self, due: Due, origin: Origin) -> None:
+    def decide_request(self, due: Due, origin: Origin) -> None:
         """Decide a trigger or a time of a backfill.
 
         No limit, no minimum interval and no requested skip applies to it.
@@ -85,16 +85,16 @@ class Decision:
         overlap_decision = decide_overlap(
             self.compiled.policy, self.in_flight, self.waiting, self.context.max_buffer, origin.overlap
         )
-        before = len(self.runs)
-        limits = self.remaining, self.last_start_ms  # of ticks: a request does not change them
+        first_new = len(self.runs)
+        tick_limits = self.remaining, self.last_start_ms  # a request does not change the limits of ticks
         if self.compiled.policy.shadow:
             self._skip(due, Reason.SHADOW)
         elif self.context.target_paused:
             self._wait_for_target(due)
         else:
             self._apply(due, overlap_decision, origin.overlap)
-        self.remaining, self.last_start_ms = limits
-        self.runs[before:] = [
+        self.remaining, self.last_start_ms = tick_limits
+        self.runs[first_new:] = [
             run._replace(
                 source=origin.source,
                 origin=origin.number,
@@ -102,7 +102,7 @@ class Decision:
                 payload=origin.payload,
                 request_id=origin.request_id,
             )
-            for run in self.runs[before:]
+            for run in self.runs[first_new:]
         ]
 
     def state_after_ticks(self, due_ticks: DueTicks) -> ScheduleState:
@@ -156,13 +156,13 @@ class Decision:
         """Return the state, due now if runs wait and this decision terminated more runs than it starts."""
         return due_now_if_waiting(state, self.context.now_ms) if self.terminate else state
 
-    def _unwanted(self, nominal_s: int) -> Reason | None:
+    def _permanent_skip_reason(self, nominal_s: int) -> Reason | None:
         """Return why an automatic tick never starts, not even later. The state forgets skips that its cursor passes."""
         if self.state.skips and str(nominal_s) in self.state.skips.split(","):
             return Reason.SKIP_REQUESTED
         return Reason.SHADOW if self.compiled.policy.shadow else None
 
-    def _obstacle(self) -> Reason | None:
+    def _skip_reason_now(self) -> Reason | None:
         """Return why no automatic tick can start now, whatever else runs."""
         if self.remaining == 0:
             return Reason.LIMIT_REACHED
@@ -291,7 +291,7 @@ def decide(
     decision = Decision(state, compiled, context)
     due_ticks = find_due_ticks(state, compiled, context.now_ms, context.limits, budget)
     for due in due_ticks.due:
-        decision.tick(due)
+        decision.decide_tick(due)
     if due_ticks.rest is not None and decision.is_full():
         due_ticks = _skip_rest(decision, compiled, due_ticks, due_ticks.rest)
     decision.dropped_ranges = [

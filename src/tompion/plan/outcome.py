@@ -9,9 +9,7 @@ from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
-
-MAX_BACKOFF_DOUBLINGS = 10
-"""The delay of a retry doubles with each failure, at most this many times."""
+from tompion.plan.retry import retry_delay_ms
 
 
 class ExecutionTiming(NamedTuple):
@@ -26,9 +24,9 @@ class Outcome(NamedTuple):
     """The result of an attempt, as its executor reports it, and the run that the instance held.
 
     STARTED means that the run executes elsewhere. It is checked after ``lease_ms``. ENQUEUED means that it has not
-    begun. Any instance may claim it after ``lease_ms``, or at ``due_ms``. ``retry_after_ms`` is the delay that its target
-    demands before a retry. ``is_refused`` means that a retry is useless. ``is_logged`` means that the failure is in the
-    log already.
+    begun. Any instance may claim it after ``lease_ms``, or at ``due_ms``. ``retry_after_ms`` is the delay that its
+    target demands before a retry. ``is_refused`` means that a retry is useless. ``is_logged`` means that the failure is
+    in the log already.
     """
 
     schedule_key: int
@@ -44,7 +42,7 @@ class Outcome(NamedTuple):
     execution_id: str | None = None
     lease_ms: int = 0
     row: RunRow | None = None
-    course: ExecutionTiming | None = None
+    timing: ExecutionTiming | None = None
     is_logged: bool = False
     due_ms: int | None = None
     retry_after_ms: int = 0
@@ -94,11 +92,6 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
 def _may_be_retried(outcome: Outcome) -> bool:
     """Return whether another attempt may succeed: the run itself failed, or it could not be launched."""
     return outcome.reason is None or (outcome.reason is Reason.LAUNCH_FAILED and not outcome.is_refused)
-
-
-def retry_delay_ms(policy: Policy, failures: int) -> int:
-    """Return the delay before the next attempt: ``retry_delay_ms``, doubled with each failure after the first."""
-    return policy.retry_delay_ms << min(failures - 1, MAX_BACKOFF_DOUBLINGS)
 
 
 def _hand_over(outcome: Outcome, now_ms: int) -> RunChange:

@@ -50,20 +50,20 @@ def decide_overlap(
     as the resume of its schedule. The transaction that frees a slot starts the runs that wait for it
     (:func:`~tompion.plan.release.release_queues`), and so does the fire transaction before it decides new ticks.
     """
-    chosen = overlap or policy.overlap_policy
-    if chosen == Overlap.ALLOW or in_flight < policy.max_concurrent:
+    effective_policy = overlap or policy.overlap_policy
+    if effective_policy == Overlap.ALLOW or in_flight < policy.max_concurrent:
         return START
-    if chosen == Overlap.SKIP:
+    if effective_policy == Overlap.SKIP:
         return SKIP_OVERLAP
-    if chosen == Overlap.QUEUE:
+    if effective_policy == Overlap.QUEUE:
         return WAIT if waiting < max_buffer else SKIP_FULL
     if overlap is not None:
         return _for_request(policy, overlap, waiting, max_buffer)
-    if chosen == Overlap.TERMINATE_OTHER:
+    if effective_policy == Overlap.TERMINATE_OTHER:
         return TERMINATE_OTHER
-    if chosen == Overlap.CANCEL_OTHER:
+    if effective_policy == Overlap.CANCEL_OTHER:
         return CANCEL_OTHER
-    assert chosen == Overlap.BUFFER_ONE
+    assert effective_policy == Overlap.BUFFER_ONE
     return SKIP_SUPERSEDED if waiting and policy.buffer_keep == Keep.FIRST else BUFFER_ONE
 
 

@@ -92,7 +92,7 @@ def release_queue(
             state = _drop(state, changes, row, Reason.DELETED, context.now_ms)
         elif context.target_paused or (state.paused and automatic) or not _fits(state, compiled.policy, row):
             continue
-        elif (reason := _obstacle(state, compiled.policy, context.now_ms, automatic=automatic)) is not None:
+        elif (reason := _drop_reason(state, compiled.policy, context.now_ms, automatic=automatic)) is not None:
             state = _drop(state, changes, row, reason, context.now_ms)
             dropped_ms, lost = context.now_ms, lost or automatic
         else:
@@ -110,7 +110,7 @@ def _fits(state: ScheduleState, policy: Policy, row: RunRow) -> bool:
     return policy.shadow or overlap == Overlap.ALLOW or state.in_flight < policy.max_concurrent
 
 
-def _obstacle(state: ScheduleState, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
+def _drop_reason(state: ScheduleState, policy: Policy, now_ms: int, *, automatic: bool) -> Reason | None:
     """Return why a run leaves the queue without starting."""
     if policy.shadow:
         return Reason.SHADOW

@@ -19,7 +19,6 @@ from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
 from tompion.spec.compiler import depends_on_schedule_id
 from tompion.spec.document import document_json, read_spec
-from tompion.spec.ticks import Ticks
 from tompion.spec.zone.tables import load_zone
 
 MAX_INTERNED_TEXTS = 16_384
@@ -123,10 +122,16 @@ def compiled_from_row(row: DefinitionRow, calendars: tuple[NamedCalendar, ...] =
     A time zone that the installed data no longer has must not stop a schedule: it fires in UTC, and ``degraded`` has
     the reason.
     """
+    template = _compiled_template(row.spec, row.policy, row.action)
+    if template is not None and not calendars:
+        return template._replace(
+            schedule_key=row.schedule_key,
+            version=row.version,
+            namespace=row.namespace,
+            schedule_id=row.schedule_id,
+            payload=row.payload,
+        )
     names = (row.schedule_key, row.version, row.namespace, row.schedule_id)
-    shared = _shared(row.spec, row.policy, row.action)
-    if shared is not None and not calendars:
-        return CompiledSchedule._make((*names, *shared[:4], row.payload, *shared[4:], None))
     spec, policy, action = stored_spec(row.spec), stored_policy(row.policy), stored_action(row.action)
     return compile_or_degrade(*names, spec, policy, action, row.payload, calendars)
 
@@ -153,27 +158,18 @@ def compile_or_degrade(  # noqa: PLR0913 - the parts of a version
 
 
 @lru_cache(maxsize=MAX_INTERNED_TEXTS)
-def _shared(
-    spec_text: str, policy_text: str, action_text: str
-) -> tuple[SpecDocument, Ticks, Policy, Action, int | None, bool, bool, Ticks | None, int | None] | None:
-    """Return the compiled parts that equal texts share, or ``None`` if the ticks depend on more than the texts."""
+def _compiled_template(spec_text: str, policy_text: str, action_text: str) -> CompiledSchedule | None:
+    """Return a compiled schedule without an id and a payload, which all schedules with these texts share.
+
+    Return ``None`` if the ticks depend on more than the texts, or if the time zone is unknown.
+    """
     spec = stored_spec(spec_text)
     if depends_on_schedule_id(spec) or spec.exclude.named:
         return None
     try:
-        compiled = compile_schedule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
+        return compile_schedule(0, 0, "", "", spec, stored_policy(policy_text), stored_action(action_text))
     except UnknownZone:
         return None
-    shared = (
-        compiled.spec,
-        compiled.ticks,
-        compiled.policy,
-        compiled.action,
-        compiled.start_s,
-        compiled.is_sequential,
-        compiled.has_fast_path,
-    )
-    return (*shared, compiled.allowed_seconds, compiled.interval_ms)
 
 
 def definition_row(namespace: str, schedule_id: str, row: VersionRow) -> DefinitionRow:

@@ -12,13 +12,12 @@ import atexit
 import os
 import ssl
 import sys
-import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from weakref import WeakSet
 
 from tompion.bootstrap.engine import build_engine, build_notifications
@@ -27,20 +26,26 @@ from tompion.bootstrap.targets import TargetChecker
 from tompion.bootstrap.telemetry import build_tracing
 from tompion.client import AsyncClient, Client
 from tompion.config.settings import Settings
-from tompion.contract.methods import AsyncMethods, SyncMethods
+from tompion.contract.async_methods import AsyncMethods
+from tompion.contract.calls import show_fields
+from tompion.contract.fields import ScheduleFields
+from tompion.contract.stubs import OperationStub
+from tompion.contract.stubs.schedule_stubs import declare
+from tompion.contract.sync_methods import SyncMethods
 from tompion.engine.engine import Engine
 from tompion.engine.health import EngineHealth
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput, StoreUnavailable, TompionError
 from tompion.executors.function import FunctionExecutor
-from tompion.model.metrics import Metrics
+from tompion.model.insight import DeclareResult
 from tompion.operations.context import OperationContext, TargetCheck
 from tompion.operations.runner import OperationRunner
-from tompion.operations.schedules import declare
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.signals import handle_stop_signals
+from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.stop_signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
+from tompion.sdk.engine_thread import EngineThread
 from tompion.sdk.remote_worker import RemoteWorker
 from tompion.store.base import Store
 
@@ -112,17 +117,17 @@ class _BaseApp:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self.outbound = build_notifications(notifications or {}, self._settings)
-        self.declarations = Declarations(queues[0])
+        self._outbound = build_notifications(notifications or {}, self._settings)
+        self._declarations = Declarations(queues[0])
         served = self._queues if engine else frozenset()
-        self._check_target: TargetCheck | None = TargetChecker(self._executors, self.declarations.functions, served)
+        self._check_target: TargetCheck | None = TargetChecker(self._executors, self._declarations.functions, served)
         self._opened = False
         self._health: EngineHealth | None = None
         self._store: Store | None = None
 
     def _needs_worker(self) -> bool:
         """Return whether this process executes runs. With a service, only if it declares functions or queues."""
-        return self._executes_runs or (self._with_engine and bool(self.declarations.declared))
+        return self._executes_runs or (self._with_engine and bool(self._declarations.declared))
 
     @property
     def namespace(self) -> str:
@@ -140,8 +145,8 @@ class _BaseApp:
         return tuple(self._health.problems()) if self._opened and self._health is not None else ()
 
     @property
-    def runner(self) -> OperationRunner:
-        """Return the runner of operations on the opened store, for other APIs in the same process."""
+    def _runner(self) -> OperationRunner:
+        """The runner of operations on the opened store, for other APIs in the same process."""
         if self._is_remote:
             raise TompionError("no store: this app is connected to a service")
         if self._store is None:
@@ -149,13 +154,14 @@ class _BaseApp:
         traceparent = None if self._tracing is None else self._tracing.worker_traceparent
         return OperationRunner(self._store, self._settings, self._events.metrics, traceparent, self._check_target)
 
-    @property
-    def tracing(self) -> Tracing | None:
-        """Return the tracing of this process, or ``None``."""
-        return self._tracing
-
+    @show_fields
     def schedule(
-        self, cron: str | None = None, /, *, schedule_id: str | None = None, **fields: Any
+        self,
+        cron: str | Sequence[str] | None = None,
+        /,
+        *,
+        schedule_id: str | None = None,
+        **fields: Unpack[ScheduleFields],
     ) -> Callable[[F], F]:
         """Declare a function as a schedule, which is created when the app is opened.
 
@@ -165,10 +171,10 @@ class _BaseApp:
         The default id is ``module.function``. A restart with the same code changes nothing: changes by operators stay,
         and the listener receives a ``drift`` event.
         """
-        all_fields = fields if cron is None else {"cron": cron, **fields}
+        declared: dict[str, Any] = dict(fields) if cron is None else {"cron": cron, **fields}
 
         def decorate(function: F) -> F:
-            self.declarations.add(function, schedule_id, all_fields)
+            self._declarations.add(function, schedule_id, declared)
             return function
 
         return decorate
@@ -200,9 +206,9 @@ class _BaseApp:
             events=self._events,
             executors=self._executors,
             public_url=self._public_url,
-            functions=self.declarations.functions(),
+            functions=self._declarations.functions(),
             tracing=self._tracing,
-            outbound=self.outbound,
+            outbound=self._outbound,
         )
         self._health = engine.health
         return engine
@@ -210,21 +216,21 @@ class _BaseApp:
     def _worker(self) -> RemoteWorker:
         """Return the worker that executes runs of the service in this process."""
         executor = FunctionExecutor(self._settings.max_threads, self._settings.max_result_bytes)
-        for path, function in self.declarations.functions().items():
+        for path, function in self._declarations.functions().items():
             executor.register(path, function)
         return RemoteWorker(self._async_client(), executor, self._queues, self._settings, self._events)
 
     def _async_client(self) -> AsyncClient:
         return AsyncClient(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
 
-    def _declare(self) -> list[Future[declare.DeclareResult]]:
+    def _declare(self) -> list[Future[DeclareResult]]:
         """Create the schedules that this program declares."""
         return [
             self._send(partial(_declare_schedule, declaration), writes=True)
-            for declaration in self.declarations.declared.values()
+            for declaration in self._declarations.declared.values()
         ]
 
-    def _report_declaration(self, result: declare.DeclareResult) -> None:
+    def _report_declaration(self, result: DeclareResult) -> None:
         """Send an event for a declared schedule that was created, changed or differs from the code."""
         name = result.schedule.schedule_id
         if result.outcome != "unchanged":
@@ -235,20 +241,16 @@ class _BaseApp:
             self._events.warn(f"schedule {name!r}: {warning}")
 
     def _send(self, operation: Callable[[OperationContext], T], *, writes: bool) -> Future[T]:
-        return self.runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
+        return self._runner.send(operation, namespace=self._namespace, actor=self._actor, writes=writes)
 
 
-def _declare_schedule(declaration: Declaration, context: OperationContext) -> declare.DeclareResult:
+def _declare_schedule(declaration: Declaration, context: OperationContext) -> DeclareResult:
     try:
-        return declare.declare(context, declaration.schedule_id, **declaration.fields)
+        return declare(context, declaration.schedule_id, **declaration.fields)
     except InvalidInput as error:
         if not declaration.where:
             raise
         raise InvalidInput(f"{declaration.where}: {error}") from None
-
-
-def _call(operation: Callable[..., T], args: Any, kwargs: Any, context: OperationContext) -> T:
-    return operation(context, *args, **kwargs)
 
 
 class AsyncTompion(_BaseApp, AsyncMethods):
@@ -285,9 +287,9 @@ class AsyncTompion(_BaseApp, AsyncMethods):
                 self._report_declaration(await asyncio.wrap_future(future))
             return
         self._client = self._async_client()
-        for declaration in self.declarations.declared.values():
+        for declaration in self._declarations.declared.values():
             self._report_declaration(
-                await self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                await self._run_operation(declare, (declaration.schedule_id,), declaration.fields, writes=True)
             )
 
     async def close(self) -> None:
@@ -313,10 +315,11 @@ class AsyncTompion(_BaseApp, AsyncMethods):
                 await client.close()
             self._opened = False
 
-    async def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
             return await self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return await asyncio.wrap_future(self._send(partial(_call, operation, args, kwargs), writes=writes))
+        sent = self._send(lambda context: operation(context, *args, **kwargs), writes=writes)
+        return await asyncio.wrap_future(sent)
 
     def _is_other_loop(self) -> bool:
         return self._loop is not asyncio.get_running_loop()
@@ -389,9 +392,9 @@ class Tompion(_BaseApp, SyncMethods):
                 self._report_declaration(future.result())
             return
         self._client = Client(self._url, key=self._key, namespace=self._namespace, tls=self._tls)
-        for declaration in self.declarations.declared.values():
+        for declaration in self._declarations.declared.values():
             self._report_declaration(
-                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                self._run_operation(declare, (declaration.schedule_id,), declaration.fields, writes=True)
             )
 
     def close(self) -> None:
@@ -408,10 +411,10 @@ class Tompion(_BaseApp, SyncMethods):
             self._opened = False
             _open_apps.discard(self)
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._client is not None:
             return self._client._run_operation(operation, args, kwargs, writes=writes)  # noqa: SLF001 - as its method
-        return self._send(partial(_call, operation, args, kwargs), writes=writes).result()
+        return self._send(lambda context: operation(context, *args, **kwargs), writes=writes).result()
 
     def _close_at_exit(self) -> None:
         """Close at the end of the process: hand back runs, and do not wait for a blocked engine."""
@@ -453,39 +456,6 @@ def _run(main: Coroutine[Any, Any, int]) -> int:
     except StoreUnavailable as error:
         sys.stderr.write(f"tompion: {error}\n")
         raise SystemExit(EXIT_UNAVAILABLE) from None
-
-
-class EngineThread:
-    """An engine in a background thread with its own event loop. The constructor returns when it runs."""
-
-    def __init__(self, build: Callable[[], Engine | RemoteWorker]) -> None:
-        self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        self._thread = threading.Thread(target=self._run, args=(build,), name="tompion-engine", daemon=True)
-        self._grace_s: float | None = None
-        self._thread.start()
-        self._loop, self._stopped = self._started.result()
-
-    def stop(self, grace_s: float | None = None, wait_s: float | None = None) -> bool:
-        """Stop gracefully. Return whether it has stopped within ``wait_s``."""
-        self._grace_s = grace_s
-        self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(wait_s)
-        return not self._thread.is_alive()
-
-    def _run(self, build: Callable[[], Engine | RemoteWorker]) -> None:
-        event_loop.run(self._serve(build))
-
-    async def _serve(self, build: Callable[[], Engine | RemoteWorker]) -> None:
-        stopped = asyncio.Event()
-        try:
-            engine = build()
-            await engine.start()
-        except BaseException as error:  # noqa: BLE001 - the thread that started this one raises it
-            self._started.set_exception(error)
-            return
-        self._started.set_result((asyncio.get_running_loop(), stopped))
-        await stopped.wait()
-        await engine.stop(self._grace_s)
 
 
 _open_apps: WeakSet[Tompion] = WeakSet()

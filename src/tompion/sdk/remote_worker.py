@@ -18,6 +18,7 @@ from typing import Any
 
 from tompion.client import AsyncClient
 from tompion.config.settings import Settings
+from tompion.contract.stubs import OperationStub, run_stubs
 from tompion.engine.telemetry.events import EngineEvents, Event, log_failure
 from tompion.errors import LaunchError, NotFound, StaleReport, TompionError
 from tompion.executors.base import Completed, RunContext, RunSignals
@@ -25,7 +26,7 @@ from tompion.executors.current_run import enter_run
 from tompion.executors.function import FunctionExecutor
 from tompion.model.run import FAILURES, RunId, RunRow, RunState
 from tompion.model.worker import Assignment, Worker
-from tompion.operations.runs import callbacks, remote_workers
+from tompion.operations.runs import remote_workers
 from tompion.runtime import clock
 
 POLL_MS = 20_000
@@ -95,14 +96,14 @@ class RemoteWorker:
         await clock.wait(self._idle, grace)
         remaining = dict(self._active)
         for task, signals in remaining.values():
-            signals.is_lost, signals.is_wanted = True, False
+            signals.is_lost, signals.should_continue = True, False
             task.cancel()
         heartbeat_task.cancel()
         await asyncio.wait([heartbeat_task, *(task for task, _ in remaining.values())], timeout=5)
         try:
             if remaining:
-                await self._call(remote_workers.release_runs, self._id, tokens=list(remaining))
-            await self._call(remote_workers.remove_worker, self._id)
+                await self._call(run_stubs.release_runs, self._id, tokens=list(remaining))
+            await self._call(run_stubs.remove_worker, self._id)
         except TompionError as error:
             self._events.warn(f"cannot deregister this worker, its leases will expire: {error}")
         await self._executor.aclose()
@@ -117,14 +118,14 @@ class RemoteWorker:
 
     async def _register(self) -> None:
         name = f"{socket.gethostname()}:{os.getpid()}"
-        self._worker = await self._call(remote_workers.register_worker, name, queues=self._queues)
+        self._worker = await self._call(run_stubs.register_worker, name, queues=self._queues)
 
     async def _poll(self) -> None:
         async def step() -> None:
             await self._has_capacity.wait()
             capacity = self._settings.max_active_launches - len(self._active)
             assignments = await self._call(
-                remote_workers.claim_runs,
+                run_stubs.claim_runs,
                 self._id,
                 queues=self._queues,
                 limit=min(capacity, remote_workers.MAX_RUNS),
@@ -141,7 +142,7 @@ class RemoteWorker:
             await clock.pause(self._worker.heartbeat_ms / 1000)
             await self._write_progress()
             tokens = list(self._active)
-            response = await self._call(remote_workers.heartbeat_worker, self._id, queues=self._queues, tokens=tokens)
+            response = await self._call(run_stubs.heartbeat_worker, self._id, queues=self._queues, tokens=tokens)
             for token in response.to_cancel:
                 self._cancel(token, lost=False)
             for token in response.lost:
@@ -155,7 +156,7 @@ class RemoteWorker:
             progress, signals.progress = signals.progress, None
             if progress is not None:
                 with suppress(StaleReport):
-                    await self._call(callbacks.report_run, token, "progress", progress=json.loads(progress))
+                    await self._call(run_stubs.report_run, token, "progress", progress=json.loads(progress))
 
     async def _repeat(self, step: Callable[[], Coroutine[Any, Any, None]], problem: str) -> None:
         """Repeat a step until the worker stops. Errors are retried with a delay."""
@@ -178,7 +179,7 @@ class RemoteWorker:
             self._events.warn(f"cannot register this worker again: {error}")
             await clock.wait(self._stopping, RETRY_DELAYS_S[-1])
 
-    async def _call(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def _call(self, operation: OperationStub[..., Any], *args: Any, **kwargs: Any) -> Any:
         return await self._client._run_operation(operation, args, kwargs, writes=True)  # noqa: SLF001 - as one of its methods
 
     # --- executing ------------------------------------------------------------------------------------------------
@@ -194,9 +195,9 @@ class RemoteWorker:
 
     def _cancel(self, token: str, *, lost: bool) -> None:
         task, signals = self._active.get(token, (None, None))
-        if task is None or signals is None or not signals.is_wanted:
+        if task is None or signals is None or not signals.should_continue:
             return
-        signals.is_lost, signals.is_wanted = lost, False
+        signals.is_lost, signals.should_continue = lost, False
         if lost:
             self._events.count("leases_lost")
         task.cancel()
@@ -221,7 +222,7 @@ class RemoteWorker:
         try:
             done, _ = await asyncio.wait([running], timeout=limit_s)
             if not done:
-                signals.is_wanted = False
+                signals.should_continue = False
                 running.cancel()
                 return Completed(
                     RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({assignment.max_execution_ms})"
@@ -246,7 +247,7 @@ class RemoteWorker:
         failures = 0
         while True:
             try:
-                await self._call(callbacks.report_run, assignment.token, event, **fields)
+                await self._call(run_stubs.report_run, assignment.token, event, **fields)
             except StaleReport as error:
                 self._events.count("stale_writes_rejected")
                 self._events.warn(f"run {assignment.run_id}: {error}")
@@ -326,6 +327,6 @@ def run_context(assignment: Assignment, signals: RunSignals) -> RunContext:
     )
     payload = None if assignment.payload is None else json.dumps(assignment.payload)
     names = (assignment.namespace, assignment.schedule_id)
-    context = RunContext(row, *names, assignment.action, payload, sign=lambda _: assignment.token, link=signals)
+    context = RunContext(row, *names, assignment.action, payload, sign=lambda _: assignment.token, signals=signals)
     context.traceparent = assignment.traceparent
     return context

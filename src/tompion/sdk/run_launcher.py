@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tompion.contract.methods import AsyncMethods
+from tompion.contract.async_methods import AsyncMethods
 
 
 class RunLauncher:
@@ -27,6 +27,6 @@ class RunLauncher:
         idempotency_key: str,
     ) -> bool:
         """Start a run, once per idempotency key. Return whether the workflow exists."""
-        return await self._tompion.start_run(
+        return await self._tompion.runs.start(
             workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key
         )

@@ -14,8 +14,9 @@ from itertools import islice
 from math import ceil, floor, isfinite
 from typing import Any, Self
 
+from tompion.encoding.instant import datetime_s
+from tompion.encoding.strict_json import parse_strict_json
 from tompion.errors import InvalidInput, InvalidSpec, InvalidTime, LimitExceeded, display
-from tompion.model.instant import datetime_s
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
@@ -30,7 +31,6 @@ from tompion.model.spec import (
     SpecDocument,
     Tick,
 )
-from tompion.model.strict_json import parse_strict_json
 from tompion.runtime.clock import SystemClock
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.compiler import calendars_by_name, compile_spec, zone_of
@@ -77,7 +77,7 @@ class Spec(SpecDocument):
         timezone: str | None = None,
         start_at: str | date | None = None,
         end_at: str | date | None = None,
-        jitter_ms: int = 0,
+        jitter_ms: int | str | timedelta = 0,
         jitter_mode: JitterMode = "symmetric",
         jitter_seed: str | None = None,
         dst_gap: DstGap | None = None,

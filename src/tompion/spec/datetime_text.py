@@ -9,8 +9,8 @@ import re
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+from tompion.encoding.instant import EPOCH
 from tompion.errors import InvalidSpec, display
-from tompion.model.instant import EPOCH
 from tompion.spec.calendar.days import DAY
 from tompion.spec.zone.tables import Zone
 

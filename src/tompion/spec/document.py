@@ -30,7 +30,7 @@ from tompion.model.spec import (
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.calendar.structured import read_calendar
 from tompion.spec.datetime_text import moment_text, read_day, read_moment
-from tompion.spec.duration import duration_text, parse_duration
+from tompion.spec.duration import duration_text, parse_duration, parse_duration_ms
 from tompion.spec.holidays import holidays_json, read_holidays
 
 MAX_SOURCES = 1_000
@@ -209,6 +209,7 @@ def _read_exclude(value: object) -> ExcludeDocument:
 
 
 def _read_jitter(value: object) -> int:
+    value = parse_duration_ms(value, field="jitter_ms")
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_JITTER_MS:
         raise InvalidSpec(
             display(value), field="jitter_ms", expected=f"a whole number of milliseconds from 0 to {MAX_JITTER_MS}"

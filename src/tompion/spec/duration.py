@@ -1,4 +1,4 @@
-"""Parses and writes durations: ``90s``, ``1h30m``, ``1.5d``, ``PT15M``, or a number of seconds."""
+"""Parses and writes durations: ``90s``, ``1h30m``, ``1.5d``, ``PT15M``, or a number of seconds or milliseconds."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ MAX_TEXT_CHARS = 100
 """Maximum length of a duration."""
 
 _EXPECTED = "a duration such as 90s, 15m, 1h30m or 1d"
+_EXPECTED_MS = "a number of milliseconds, or a duration such as 500ms, 30s or 1h30m"
 
 
 def parse_duration(value: str | int | timedelta, *, field: str) -> int:
@@ -35,6 +36,21 @@ def parse_duration(value: str | int | timedelta, *, field: str) -> int:
     if seconds.denominator != 1:
         raise InvalidSpec(f"{value} is not a whole number of seconds", field=field, expected="whole seconds")
     return int(seconds)
+
+
+def parse_duration_ms(value: object, *, field: str) -> object:
+    """Return a text with a unit, or a timedelta, in milliseconds. Return any other value as it is."""
+    if isinstance(value, timedelta):
+        milliseconds = Fraction(value // timedelta(microseconds=1), 1_000)
+    elif isinstance(value, str):
+        if value.isascii() and value.isdigit():
+            raise InvalidSpec(f"{display(value)} has no unit", field=field, expected=_EXPECTED_MS)
+        milliseconds = _from_text(value, field) * 1_000
+    else:
+        return value
+    if milliseconds.denominator != 1:
+        raise InvalidSpec(f"{value} is not a whole number of milliseconds", field=field, expected=_EXPECTED_MS)
+    return int(milliseconds)
 
 
 def duration_text(seconds: int) -> str:

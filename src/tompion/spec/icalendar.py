@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from tompion.encoding.instant import EPOCH, datetime_s, wall_datetime
 from tompion.errors import InvalidSpec, display
-from tompion.model.instant import EPOCH, datetime_s, wall_datetime
 from tompion.model.spec import NamedCalendar, WindowDocument
 from tompion.spec.calendar.days import DAY, days_from_civil
 from tompion.spec.datetime_text import Moment, first_instant

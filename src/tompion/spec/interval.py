@@ -21,8 +21,8 @@ class IntervalTicks(Ticks):
     __slots__ = ("_zone", "every", "offset")
 
     def __init__(self, every: int, offset: int, zone: Zone) -> None:
-        self.every = every
-        self.offset = offset % every
+        self.every: int = every
+        self.offset: int = offset % every
         self._zone = zone
 
     def next_epoch(self, after: int) -> int | None:
@@ -106,7 +106,7 @@ class ListedWall:
 
     def __init__(self, locals_: tuple[int, ...]) -> None:
         self._locals = tuple(sorted(set(locals_)))
-        self.wildcard = False
+        self.wildcard: bool = False
 
     def next_local(self, local: int) -> int | None:
         """Return the first wall time later than ``local``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-from tompion.model.instant import datetime_s, wall_datetime
+from tompion.encoding.instant import datetime_s, wall_datetime
 from tompion.model.spec import (
     Dialect,
     ExcludeDocument,
@@ -53,14 +53,14 @@ def lint(
 ) -> list[Finding]:
     """Return all findings about a spec, most severe first."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
-    findings = [*_lifetime(spec, ticks, now)]
+    findings = [*_check_ticks_exist(spec, ticks, now)]
     for field, rule in _rules(spec):
-        findings += _day_fields(field, rule, spec.dialect)
-        findings += _steps(field, rule)
-    findings += _clock_changes(spec, now, schedule_id, calendars)
-    findings += _density(spec, ticks, now, min_interval_s)
-    findings += _idle_sources(spec, schedule_id, calendars)
-    findings += _loose_ends(spec, schedule_id)
+        findings += _check_day_fields(field, rule, spec.dialect)
+        findings += _check_steps(field, rule)
+    findings += _check_clock_changes(spec, now, schedule_id, calendars)
+    findings += _check_density(spec, ticks, now, min_interval_s)
+    findings += _check_idle_sources(spec, schedule_id, calendars)
+    findings += _check_assumptions(spec, schedule_id)
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(findings, key=lambda finding: order[finding.severity])
 
@@ -73,7 +73,8 @@ def _rules(spec: SpecDocument) -> Iterator[tuple[str, CronRule]]:
         yield f"calendars[{index}]", calendar_rule(calendar, spec.dialect)
 
 
-def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
+def _check_ticks_exist(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
+    """Report a spec that never fires, or never again."""
     if not (spec.cron or spec.calendars or spec.intervals or spec.rrules or spec.times):
         yield Finding("no-source", "error", "spec", "never fires: it has no cron, calendar, interval, rrule or time")
     elif ticks.next_epoch(-1) is None:
@@ -89,7 +90,7 @@ def _lifetime(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[Finding]:
         yield Finding("no-more-ticks", "error", "spec", f"never fires again{when}", "check end_at, times and year")
 
 
-def _day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+def _check_day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
     month_day, weekday = rule.day_of_month, rule.day_of_week
     if rule.either_day:
         yield Finding(
@@ -100,16 +101,16 @@ def _day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Findin
             "it fires when either matches",
             f"write '+{weekday.text}' as the weekday to require both",
         )
-    for starred, other in ((month_day, weekday), (weekday, month_day)):
-        if starred.starred and not starred.full and not other.unrestricted and dialect == "tompion":
+    for star_field, other_field in ((month_day, weekday), (weekday, month_day)):
+        if star_field.starred and not star_field.full and not other_field.unrestricted and dialect == "tompion":
             yield Finding(
                 "both-days",
                 "info",
                 field,
-                f"{_day_name(starred)} {starred.text!r} begins with '*', "
-                f"so it fires only when {_day_name(other)} {other.text!r} matches too",
+                f"{_day_name(star_field)} {star_field.text!r} begins with '*', "
+                f"so it fires only when {_day_name(other_field)} {other_field.text!r} matches too",
             )
-    yield from _short_months(field, rule, dialect)
+    yield from _check_short_months(field, rule, dialect)
 
 
 def _day_name(part: Field) -> str:
@@ -119,20 +120,20 @@ def _day_name(part: Field) -> str:
 _MIN_MONTH_DAYS = tuple(28 if month == 1 else 30 if month in (3, 5, 8, 10) else 31 for month in range(12))
 
 
-def _short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+def _check_short_months(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
     days = [day + 1 for day in bits_of(rule.day_of_month.mask)]
     if not days or min(days) <= 28 or rule.day_of_month.rules or rule.either_day:
         return
     skipped = [month for month in bits_of(rule.month.mask) if _MIN_MONTH_DAYS[month] < min(days)]
     if skipped and len(skipped) < len(bits_of(rule.month.mask)):
-        named = " or ".join(map(str, days))
+        day_names = " or ".join(map(str, days))
         hint = "write L for the last day of the month" if dialect != "temporal" else ""
-        yield Finding("short-months", "info", field, f"months without a day {named} are skipped", hint)
+        yield Finding("short-months", "info", field, f"months without a day {day_names} are skipped", hint)
 
 
-_CYCLES = {SECOND: 60, MINUTE: 60, HOUR: 24, MONTH: 12, DAY_OF_WEEK: 7}
+_CYCLE_LENGTHS = {SECOND: 60, MINUTE: 60, HOUR: 24, MONTH: 12, DAY_OF_WEEK: 7}
 _UNITS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", MONTH: "month", DAY_OF_WEEK: "day", DAY_OF_MONTH: "day"}
-_COARSER = {
+_ENCLOSING_UNITS = {
     SECOND: "a minute",
     MINUTE: "an hour",
     HOUR: "a day",
@@ -142,33 +143,33 @@ _COARSER = {
 }
 
 
-def _steps(field: str, rule: CronRule) -> Iterator[Finding]:
+def _check_steps(field: str, rule: CronRule) -> Iterator[Finding]:
     """Check steps over a whole field, which are often misread as "every n"."""
     for part in rule.fields[:6]:
         assert isinstance(part, Field)
         for item in part.items:
-            round_the_field = item.form in ("*", "from") or (item.first, item.last) == (part.kind.low, part.kind.high)
-            if item.step > 1 and round_the_field and item.form in ("*", "from", "range"):
-                yield from _step(f"{field}.{part.kind.name}", part, item, rule)
+            covers_field = item.form in ("*", "from") or (item.first, item.last) == (part.kind.low, part.kind.high)
+            if item.step > 1 and covers_field and item.form in ("*", "from", "range"):
+                yield from _check_step(f"{field}.{part.kind.name}", part, item, rule)
 
 
-def _step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Finding]:
-    unit, coarser, cycle = _UNITS[part.kind], _COARSER[part.kind], _CYCLES.get(part.kind)
+def _check_step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Finding]:
+    unit, enclosing_unit, cycle = _UNITS[part.kind], _ENCLOSING_UNITS[part.kind], _CYCLE_LENGTHS.get(part.kind)
     values = range(item.first, item.last + 1, item.step)
     if len(values) == 1:
         if item.step != cycle:
-            message = f"{part.text!r} matches once {coarser}, not every {item.step} {unit}s"
-            yield Finding("step-too-wide", "warning", field, message, _even_hint(part, item.step))
-    elif _repeats(part, rule):
-        last = cycle - values[-1] + values[0] if cycle else None
-        if last != item.step:
-            noun = coarser.split()[1]
-            gap = "varies with its length" if last is None else f"is {last} {unit}{'s' if last > 1 else ''}"
+            message = f"{part.text!r} matches once {enclosing_unit}, not every {item.step} {unit}s"
+            yield Finding("step-too-wide", "warning", field, message, _every_n_hint(part, item.step))
+    elif _cycle_repeats(part, rule):
+        last_gap = cycle - values[-1] + values[0] if cycle else None
+        if last_gap != item.step:
+            noun = enclosing_unit.split()[1]
+            gap = "varies with its length" if last_gap is None else f"is {last_gap} {unit}{'s' if last_gap > 1 else ''}"
             message = f"{part.text!r} is not every {item.step} {unit}s: it restarts each {noun}, and the last gap {gap}"
-            yield Finding("uneven-step", "warning", field, message, _even_hint(part, item.step))
+            yield Finding("uneven-step", "warning", field, message, _every_n_hint(part, item.step))
 
 
-def _even_hint(part: Field, step: int) -> str:
+def _every_n_hint(part: Field, step: int) -> str:
     if part.kind in (MONTH, DAY_OF_WEEK):
         return ""
     if part.kind is DAY_OF_MONTH:
@@ -176,7 +177,7 @@ def _even_hint(part: Field, step: int) -> str:
     return f"for every {step} {_UNITS[part.kind]}s write '@every {step}{_UNITS[part.kind][0]}' or an interval"
 
 
-def _repeats(part: Field, rule: CronRule) -> bool:
+def _cycle_repeats(part: Field, rule: CronRule) -> bool:
     """Return whether the cycle in which a step restarts repeats. ``*/7`` in one hour a day is not a problem."""
     if part.kind is SECOND:
         return len(bits_of(rule.minute.mask)) > 1
@@ -185,7 +186,7 @@ def _repeats(part: Field, rule: CronRule) -> bool:
     return True
 
 
-def _clock_changes(
+def _check_clock_changes(
     spec: SpecDocument, now: int, schedule_id: str, calendars: Iterable[NamedCalendar]
 ) -> Iterator[Finding]:
     sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
@@ -194,14 +195,14 @@ def _clock_changes(
         if isinstance(source, WallSource):
             first = source.zone.segment_at(now) + 1
             for segment in range(first, min(first + MAX_TRANSITIONS, len(source.zone.offsets))):
-                finding = _clock_change(path, source, segment, bounded)
+                finding = _clock_change_finding(path, source, segment, bounded)
                 if finding is not None and finding.message not in messages:
                     messages.add(finding.message)
                     yield finding
 
 
-def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
-    """Return the effect of one clock change on a source, if there is any."""
+def _clock_change_finding(path: str, source: WallSource, segment: int, bounded: BoundedTicks) -> Finding | None:
+    """Return a finding if a clock change skips, moves or repeats wall times of a source."""
     change = source.clock_change(segment, MAX_DENSITY_SAMPLE)
     zone, instant = source.zone, source.zone.begin_of(segment)
     if change is None or not bounded.admits(instant):
@@ -209,26 +210,29 @@ def _clock_change(path: str, source: WallSource, segment: int, bounded: BoundedT
     fired = [tick for tick in change.ticks if bounded.next_epoch(tick - 1) == tick]
     if change.ticks and not fired:
         return None
-    several = len(change.locals) > 1
+    is_plural = len(change.locals) > 1
     date = f"{local_datetime(instant, zone):%Y-%m-%d} in {zone.name}"
-    named = ", ".join(clock_text(wall_datetime(local)) for local in change.locals[:3])
-    named += ", …" if len(change.locals) > 3 else ""
+    wall_times = ", ".join(clock_text(wall_datetime(local)) for local in change.locals[:3])
+    wall_times += ", …" if len(change.locals) > 3 else ""
     if change.gap:
-        if not fired and source.wildcard and _unbroken(source, instant):
+        if not fired and source.wildcard and _continues_in_real_time(source, instant):
             return None
-        outcome = _in_gap(zone, segment, fired, several)
-        return Finding("dst-gap", "warning", path, f"{date}: {named} do{'' if several else 'es'} not exist; {outcome}")
-    firsts, seconds = any(tick < instant for tick in fired), any(tick >= instant for tick in fired)
-    passes = "both times" if firsts and seconds else f"the {'first' if firsts else 'second'} time only"
-    severity: Severity = "info" if firsts and seconds and source.wildcard else "warning"
-    subject = "they fire" if several else "it fires"
+        outcome = _gap_outcome(zone, segment, fired, is_plural)
+        return Finding(
+            "dst-gap", "warning", path, f"{date}: {wall_times} do{'' if is_plural else 'es'} not exist; {outcome}"
+        )
+    fires_first_time = any(tick < instant for tick in fired)
+    fires_twice = fires_first_time and any(tick >= instant for tick in fired)
+    passes = "both times" if fires_twice else f"the {'first' if fires_first_time else 'second'} time only"
+    severity: Severity = "info" if fires_twice and source.wildcard else "warning"
+    subject = "they fire" if is_plural else "it fires"
     return Finding(
-        "dst-overlap", severity, path, f"{date}: {named} occur{'' if several else 's'} twice; {subject} {passes}"
+        "dst-overlap", severity, path, f"{date}: {wall_times} occur{'' if is_plural else 's'} twice; {subject} {passes}"
     )
 
 
-def _unbroken(source: WallSource, instant: int) -> bool:
-    """Return whether the rhythm continues across a gap in real time, so that skipped wall times are no loss."""
+def _continues_in_real_time(source: WallSource, instant: int) -> bool:
+    """Return whether the ticks keep their interval across a gap, so that no tick is lost with the wall times."""
     last = source.prev_epoch(instant)
     following = source.next_epoch(instant - 1)
     earlier = None if last is None else source.prev_epoch(last)
@@ -237,18 +241,18 @@ def _unbroken(source: WallSource, instant: int) -> bool:
     return following - last <= last - earlier
 
 
-def _in_gap(zone: Zone, segment: int, fired: list[int], several: bool) -> str:
-    subject = "they are" if several else "it is"
+def _gap_outcome(zone: Zone, segment: int, fired: list[int], is_plural: bool) -> str:
+    subject = "they are" if is_plural else "it is"
     if not fired:
         return f"{subject} skipped that day"
-    subject = "they fire" if several else "it fires"
+    subject = "they fire" if is_plural else "it fires"
     at = clock_text(local_datetime(fired[0], zone))
     if len(fired) == 1:
-        return f"{subject} at {at} instead" if not several else f"they fire once, at {at}, instead"
+        return f"{subject} at {at} instead" if not is_plural else f"they fire once, at {at}, instead"
     return f"{subject} {duration_text(zone.offsets[segment] - zone.offsets[segment - 1])} later, from {at} on"
 
 
-def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[NamedCalendar]) -> Iterator[Finding]:
+def _check_idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[NamedCalendar]) -> Iterator[Finding]:
     """Report the sources of a union that never fire."""
     sources, _bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
     for path, source in sources if len(sources) > 1 else ():
@@ -256,7 +260,7 @@ def _idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterable[Name
             yield Finding("never-fires", "warning", path, "never fires: no date from 1970 to 2200 matches")
 
 
-def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
+def _check_density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
     sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), MAX_DENSITY_SAMPLE))
     gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
     if not gaps:
@@ -280,7 +284,8 @@ def _density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | N
         )
 
 
-def _loose_ends(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
+def _check_assumptions(spec: SpecDocument, schedule_id: str) -> Iterator[Finding]:
+    """Report what the displayed times assume: an id, the ends of runs, known holidays, the start of an RRULE."""
     if not schedule_id and depends_on_schedule_id(spec):
         yield Finding(
             "hash-without-id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
-from tompion.model.instant import datetime_ms, datetime_s, wall_datetime
+from tompion.encoding.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.spec import SpecDocument, Tick
 from tompion.spec.calendar.days import HORIZON
 from tompion.spec.compiler import zone_of

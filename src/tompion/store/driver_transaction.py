@@ -27,16 +27,16 @@ class DriverTransaction(ABC):
         """Execute one statement and return its rows."""
 
     @abstractmethod
-    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+    def execute_many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
         """Execute one statement for many rows and return the number of changed rows."""
 
     @abstractmethod
-    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def execute_many_returning(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         """Execute one statement for many rows and return all result rows."""
 
     def change_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         """Execute one guarded write for many runs, each row beginning with its id. Return the changed runs."""
-        return {RunId._make(row) for row in self.many_rows(name, rows)}
+        return {RunId._make(row) for row in self.execute_many_returning(name, rows)}
 
     def _one(self, name: str, /, **params: Any) -> tuple[Any, ...] | None:
         rows = self.rows(name, params)

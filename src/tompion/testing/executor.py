@@ -26,10 +26,10 @@ class RecordingExecutor(Executor):
         self._plan = plan
         self.executions: list[Execution] = []
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Record the run, wait, and return the planned outcome."""
-        self.executions.append(Execution(self._now(), meta))
-        seconds, outcome = self._plan(meta)
+        self.executions.append(Execution(self._now(), run_context))
+        seconds, outcome = self._plan(run_context)
         if seconds > 0:
             await pause(seconds)
         return outcome

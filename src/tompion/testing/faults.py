@@ -45,7 +45,7 @@ class FaultyStore(Store):
         self._store = store
         self._fault_of = fault_of
         self._crash = crash
-        self.dead = False
+        self.dead: bool = False
 
     def write(self, work: Work[T]) -> Future[T]:
         """Run work in a transaction, with the injected fault."""

@@ -13,19 +13,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from tompion.config.settings import DAY_MS, Settings
-from tompion.contract.methods import SyncMethods
+from tompion.contract.stubs import OperationStub, schedule_stubs
+from tompion.contract.sync_methods import SyncMethods
+from tompion.encoding.instant import When, datetime_s
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, TompionError
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.function import FunctionExecutor, call_safely
-from tompion.model.instant import datetime_s
 from tompion.model.schedule import Run
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.runner import OperationRunner
-from tompion.operations.schedules import declare
 from tompion.runtime.clock import pause
 from tompion.sdk.app import AsyncTompion, Tompion
+from tompion.sdk.parts import declarations_of
 from tompion.spec.duration import parse_duration
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.virtual_loop import VirtualLoop
@@ -56,7 +57,7 @@ class Rehearsal(SyncMethods):
     ) -> None:
         start_s = epoch_ms("at", at) / 1000
         self._namespace = "default" if app is None else app.namespace
-        self._declarations = None if app is None else app.declarations
+        self._declarations = None if app is None else declarations_of(app)
         self._settings = settings or Settings(
             tick_ms=DAY_MS, heartbeat_ms=DAY_MS, lock_ttl_ms=3 * DAY_MS, sweep_ms=DAY_MS, settle_gather_ms=0
         )
@@ -94,7 +95,7 @@ class Rehearsal(SyncMethods):
         runs: list[Run] = []
         before: str | None = None
         while True:
-            page = self.runs(schedule_id, limit=PAGE_SIZE, before=before)
+            page = self.runs.list(schedule_id, limit=PAGE_SIZE, before=before)
             runs += page.items
             before = page.next_page
             if before is None:
@@ -110,7 +111,7 @@ class Rehearsal(SyncMethods):
             for path, function in self._declarations.functions().items():
                 executor.register(path, function)
             for declaration in self._declarations.declared.values():
-                self._run_operation(declare.declare, (declaration.schedule_id,), declaration.fields, writes=True)
+                self._run_operation(schedule_stubs.declare, (declaration.schedule_id,), declaration.fields, writes=True)
         queues = frozenset({"default", *(self._declarations.queues() if self._declarations else ())})
         self._engine = Engine(
             self._store,
@@ -139,7 +140,7 @@ class Rehearsal(SyncMethods):
             raise TompionError("the rehearsal has not started: use it inside 'with'")
         return self._engine, self._store
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
         if self._store is None:
             raise TompionError("the rehearsal has not started: use it inside 'with'")
         future = OperationRunner(self._store, self._settings).send(

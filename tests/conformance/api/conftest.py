@@ -15,7 +15,7 @@ from tests.support.service import Blocking, BlockingTompion, Direct, Http, runne
 from tompion import Tompion
 from tompion.bootstrap.store import open_store
 from tompion.client import Client
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.store.sqlite.driver import SqliteStore

@@ -16,7 +16,8 @@ from urllib.parse import quote, urlencode
 
 from tests.support.service import Http, Response
 from tompion.contract.json import encode, encode_error
-from tompion.contract.methods import SyncMethods
+from tompion.contract.stubs import OperationStub
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import TompionError
 
 V1, ONE = "/api/v1", "/api/v1/schedules/{schedule_id}"
@@ -51,12 +52,12 @@ REQUESTS = {
     "verify": f"GET {ONE}/verify",
     "diff": f"POST {ONE}/diff",
     "recent_runs": f"GET {V1}/runs",
-    "run": f"GET {V1}/runs/{{run_id}}",
+    "get_run": f"GET {V1}/runs/{{run_id}}",
     "cancel_run": f"POST {V1}/runs/{{run_id}}/cancel",
     "terminate_run": f"POST {V1}/runs/{{run_id}}/terminate",
     "retry_run": f"POST {V1}/runs/{{run_id}}/retry",
     "report_run": f"POST {V1}/callbacks",
-    "preview_for": f"POST {V1}/preview",
+    "preview": f"POST {V1}/preview",
     "summaries": f"POST {V1}/schedules:summaries",
     "forecast": f"GET {V1}/forecast",
     "problems": f"GET {V1}/problems",
@@ -101,7 +102,7 @@ class PlainRequests(SyncMethods):
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def _run_operation(self, operation: Callable[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
+    def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool = True) -> Any:
         return json_of(self.send(operation, *args, **kwargs))
 
     def send(self, operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Response:

@@ -18,9 +18,10 @@ from tests.support.operations import BEGIN
 from tests.support.service import Http, Response, Served, runner_of
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
+from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route
-from tompion.model.security import NewKey
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES
+from tompion.model.api_key import NewKey
 from tompion.operations.resources import api_keys
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.clock import ManualClock

@@ -15,7 +15,7 @@ from tests.conformance.api.certificates import TlsService, tls_service
 from tests.support.service import Blocking
 from tompion.api.auth.mtls import identities
 from tompion.client import Client, protocol
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_methods import SyncMethods
 from tompion.errors import Forbidden, StoreUnavailable, Unauthenticated
 from tompion.operations.resources import api_keys
 from tompion.sdk.app import Tompion
@@ -197,14 +197,14 @@ def test_clients_authenticate_with_certificates(
         finally:
             api.close()
 
-    call(service.issue(**ROBOT), lambda it: it.upsert("by-client", cron="@daily", function="a:b"))
+    call(service.issue(**ROBOT), lambda it: it.put("by-client", cron="@daily", function="a:b"))
     with pytest.raises(Forbidden):
         call(service.issue(**READER), lambda it: it.pause("by-client"))
     with pytest.raises(Unauthenticated):
-        call(service.issue(common="unnamed"), lambda it: it.list_schedules())
+        call(service.issue(common="unnamed"), lambda it: it.schedules.list())
     for wrong in (*WRONG, TlsService.context):
         with pytest.raises(StoreUnavailable):
-            call(wrong(service), lambda it: it.list_schedules())
+            call(wrong(service), lambda it: it.schedules.list())
 
 
 def test_tls_responses_have_the_hsts_header(service: TlsService) -> None:

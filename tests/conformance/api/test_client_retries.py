@@ -16,7 +16,7 @@ from tests.support.service import Blocking
 from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
 from tompion.client import Client, async_client, protocol, sync_client
 from tompion.client.errors import error_of
-from tompion.operations.runs import remote_workers
+from tompion.contract.stubs import run_stubs
 
 TOO_MANY = {"code": "too_many_requests", "detail": "more than 10 requests per second", "status": 429}
 INVALID = {"code": "invalid_field", "detail": "name: no", "status": 400}
@@ -58,9 +58,9 @@ Opened = Callable[..., tuple[Any, Scripted]]
 @pytest.mark.parametrize(
     "change",
     [
-        lambda client: client.create_key("ci"),
-        lambda client: client._run_operation(remote_workers.register_worker, ("w",), {"queues": ["a"]}, writes=True),
-        lambda client: client._run_operation(remote_workers.claim_runs, (1,), {"queues": ["a"]}, writes=True),
+        lambda client: client.keys.create("ci"),
+        lambda client: client._run_operation(run_stubs.register_worker, ("w",), {"queues": ["a"]}, writes=True),
+        lambda client: client._run_operation(run_stubs.claim_runs, (1,), {"queues": ["a"]}, writes=True),
     ],
 )
 def test_a_change_without_a_request_id_is_not_retried(
@@ -76,7 +76,7 @@ def test_a_change_without_a_request_id_is_not_retried(
 
 def test_a_change_is_retried_with_the_same_request_id(opened: Opened) -> None:
     client, service = opened(hanging_up, answering(204, b""))
-    client.pause_target(queue="default")
+    client.queues.pause("default")
     keys = [line for head in service.heads for line in head.splitlines() if line.lower().startswith("idempotency-key")]
     assert len(keys) == 2
     assert len(set(keys)) == 1
@@ -84,7 +84,7 @@ def test_a_change_is_retried_with_the_same_request_id(opened: Opened) -> None:
 
 def test_a_read_is_retried(opened: Opened, pauses: list[float]) -> None:
     client, service = opened(hanging_up, hanging_up, EMPTY_PAGE)
-    assert client.list_keys().items == ()
+    assert client.keys.list().items == ()
     assert len(service.heads) == 3
     assert pauses[0] == protocol.RETRY_DELAY_S
 
@@ -95,7 +95,7 @@ def test_a_change_is_retried_while_the_service_is_unreachable(opened: Opened, pa
     service.close()
     service.close = lambda: None  # type: ignore[method-assign]  # it is closed
     with pytest.raises(StoreUnavailable, match="no answer"):
-        client.create_key("ci")
+        client.keys.create("ci")
     assert len(pauses) == protocol.MAX_ATTEMPTS - 1
 
 
@@ -103,14 +103,14 @@ def test_a_change_is_retried_while_the_service_is_unreachable(opened: Opened, pa
 def test_a_gateway_error_leaves_the_outcome_unknown(opened: Opened, status: int) -> None:
     client, service = opened(answering(status, b"<html>bad gateway</html>"), EMPTY_PAGE)
     with pytest.raises(OutcomeUnknown, match=f"status {status}"):
-        client.create_key("ci")
+        client.keys.create("ci")
     assert len(service.heads) == 1
 
 
 def test_a_refused_change_is_retried_after_the_requested_delay(opened: Opened, pauses: list[float]) -> None:
     client, service = opened(answering(429, TOO_MANY, Retry_After="3"), answering(400, INVALID))
     with pytest.raises(InvalidField):
-        client.create_key("ci")
+        client.keys.create("ci")
     assert (len(service.heads), pauses) == (2, [3.0])
 
 
@@ -127,7 +127,7 @@ def test_too_many_requests_is_a_retryable_error(opened: Opened) -> None:
     steps = [answering(429, TOO_MANY, Retry_After="1")] * protocol.MAX_ATTEMPTS
     client, service = opened(*steps)
     with pytest.raises(TooManyRequests, match="more than 10 requests") as error:
-        client.list_keys()
+        client.keys.list()
     assert error.value.retryable
     assert len(service.heads) == protocol.MAX_ATTEMPTS
 

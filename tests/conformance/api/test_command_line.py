@@ -37,7 +37,7 @@ def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
     monkeypatch.setenv(URL, url)
     anonymous = run(["schedules", "list", "-o", "json"])
     assert (anonymous.code, json.loads(anonymous.err)["code"]) == (5, "unauthenticated")
-    monkeypatch.setenv(KEY, direct.create_key("ci", role="reader").secret)
+    monkeypatch.setenv(KEY, direct.keys.create("ci", role="reader").secret)
     assert run(["schedules", "list", "-o", "json"]).code == 0
     reader = run(["schedules", "create", "report", *DAILY, "-o", "json"])
     assert (reader.code, json.loads(reader.err)["code"]) == (5, "forbidden")
@@ -45,12 +45,12 @@ def test_the_key_comes_from_the_environment_and_a_missing_key_is_exit_code_5(
 
 def test_keys_are_created_listed_and_revoked_over_a_service(guarded: tuple[str, Direct]) -> None:
     url, direct = guarded
-    where = ("--url", url, "--key", direct.create_key("root", role="admin").secret)
+    where = ("--url", url, "--key", direct.keys.create("root", role="admin").secret)
     command_line = CommandLine(*where)
-    created = command_line.create_key("ci", role="editor", expires_at="2099-01-01T00:00:00+00:00")
+    created = command_line.keys.create("ci", role="editor", expires_at="2099-01-01T00:00:00+00:00")
     assert run(["schedules", "create", "report", *DAILY, "--url", url, "--key", created.secret]).code == 0
-    assert [key.name for key in command_line.list_keys().items if key.key_id == created.key.key_id] == ["ci"]
-    assert command_line.revoke_key(created.key.key_id) is None
+    assert [key.name for key in command_line.keys.list().items if key.key_id == created.key.key_id] == ["ci"]
+    command_line.keys.revoke(created.key.key_id)
     listed = run(["keys", "list", *where])
     assert "revoked" in listed.out
     assert created.secret not in listed.out
@@ -60,8 +60,8 @@ def test_lists_continue_after_the_last_page(url: str) -> None:
     command_line = CommandLine("--url", url)
     for number in range(5):
         command_line.create(f"s{number}", cron="@daily", function="tasks:a")
-    first = command_line.list_schedules(limit=3)
-    rest = command_line.list_schedules(limit=3, after=first.next_page)
+    first = command_line.schedules.list(limit=3)
+    rest = command_line.schedules.list(limit=3, after=first.next_page)
     assert [schedule.schedule_id for page in (first, rest) for schedule in page.items] == [
         f"s{number}" for number in range(5)
     ]
@@ -70,11 +70,11 @@ def test_lists_continue_after_the_last_page(url: str) -> None:
 def test_doctor_uses_the_limits_of_the_service_if_it_can_read_them(guarded: tuple[str, Direct], url: str) -> None:
     def settings(*where: str) -> str:
         checks = json.loads(run(["doctor", *where, "-o", "json"]).out)
-        return str(next(check["text"] for check in checks if check["check"] == "settings"))
+        return str(next(check["text"] for check in checks if check["name"] == "settings"))
 
     assert settings("--url", url) == "limits of the service"
     address, direct = guarded
-    key = direct.create_key("ci", role="admin").secret
+    key = direct.keys.create("ci", role="admin").secret
     assert "only a key for all namespaces" in settings("--url", address, "--key", key)
 
 

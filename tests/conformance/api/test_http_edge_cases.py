@@ -256,10 +256,10 @@ def test_a_request_times_out_when_the_store_does_not_answer(monkeypatch: pytest.
     monkeypatch.setattr(app, "MAX_STORE_S", 0.1)
     store = Silent()
     with serve_runner(runner_of(store)) as url, closing(Client(url)) as client:
-        assert client.list_schedules().items == ()
+        assert client.schedules.list().items == ()
         store.silent.set()
         with pytest.raises(StoreUnavailable, match="has not answered"):
-            client.list_schedules()
+            client.schedules.list()
     store.close()
 
 

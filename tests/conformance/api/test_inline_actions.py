@@ -87,7 +87,7 @@ def target() -> Iterator[Server]:
 def service(home: Path, executors: dict[str, dict[str, Any]]) -> Iterator[Http]:
     """Serve an app with an engine and these executors."""
     with Tompion(f"sqlite:///{home / 'tompion.db'}", settings=QUICK, executors=executors) as app:
-        served = Served(app.runner)
+        served = Served(app._runner)
         http = Http(served.url)
         try:
             yield http

@@ -24,7 +24,7 @@ from tests.support.token_issuers import (
     token_service,
 )
 from tompion.client import Client
-from tompion.model.security import NewKey
+from tompion.model.api_key import NewKey
 from tompion.operations.resources import api_keys
 
 SECONDS = 120
@@ -137,7 +137,7 @@ def test_an_expired_token_is_unauthenticated(tmp_path_factory: pytest.TempPathFa
 
 def test_the_client_sends_a_token_like_a_key(service: TokenService) -> None:
     with Client(service.served.url, key=RSA.token()) as client:
-        assert client.list_schedules().items is not None
+        assert client.schedules.list().items is not None
 
 
 MAPPED = """

@@ -17,11 +17,11 @@ from tompion.api.metrics import COUNTERS, GAUGES, HISTOGRAMS
 from tompion.api.rest.middleware.access_log import AccessLogMiddleware, AccessRecord
 from tompion.config.loader import load
 from tompion.config.settings import Settings
-from tompion.model.metrics import Metrics
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import control, crud
+from tompion.runtime.metrics_registry import Metrics
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock
@@ -140,7 +140,7 @@ def test_access_records_have_no_query() -> None:
     async def send(_message: Any) -> None:
         return None
 
-    middleware = AccessLogMiddleware(app, tally=Metrics(), paths={}, on_request=records.append)
+    middleware = AccessLogMiddleware(app, metrics=Metrics(), paths={}, on_request=records.append)
     scope = {"type": "http", "method": "BREW", "path": "/x", "query_string": b"key=canary", "headers": []}
     asyncio.run(middleware(scope, None, send))
     ((method, path, route, status, _seconds, _request_id),) = records

@@ -186,7 +186,7 @@ def service() -> Iterator[ServiceUnderTest]:
 @pytest.fixture(scope="module")
 def busy(migrated_databases: Recycling) -> Iterator[ServiceUnderTest]:
     """The same on PostgreSQL, with an engine that works meanwhile."""
-    with migrated_databases.lent() as url, Tompion(url) as home, serve_with_key(home.runner) as opened:
+    with migrated_databases.lent() as url, Tompion(url) as home, serve_with_key(home._runner) as opened:
         yield opened
 
 

@@ -18,10 +18,11 @@ from tests.support.waiting import wait_until
 from tompion.api.auth import api_key_cache
 from tompion.config.loader import load
 from tompion.config.settings import Settings
+from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, Route
+from tompion.contract.routes import ROUTES
 from tompion.errors import LimitExceeded
-from tompion.model.security import CALLBACKS, signer
+from tompion.model.callback_token import CALLBACKS, signer
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys
 from tompion.operations.runs.remote_workers import remove_worker
@@ -304,7 +305,7 @@ def test_a_callback_token_is_valid_for_one_attempt_of_one_run(tenants: Tenants) 
     other = tenants.made("POST", "/api/v1/schedules/report/trigger", {})
     secret = tenants.runner.send(
         lambda session: session.transaction.secret_get_or_create(CALLBACKS, "x" * 64),
-        namespace="", actor="test", writes=True, walled=False,
+        namespace="", actor="test", writes=True, restricted=False,
     ).result(SECONDS)  # fmt: skip
     run_id, token = names["run_id"], signer(secret)(f"{names['run_id']}.0")
 

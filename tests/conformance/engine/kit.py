@@ -28,8 +28,8 @@ class SignallingExecutor(RecordingExecutor):
         self._expected = expected
         self._all_launched = asyncio.Event()
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        result = await super().run(dag, meta)
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
+        result = await super().run(dag, run_context)
         if len({execution.launch.schedule_id for execution in self.executions}) == self._expected:
             self._all_launched.set()
         return result

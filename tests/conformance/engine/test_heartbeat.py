@@ -106,4 +106,4 @@ def test_heartbeat_does_not_wait_for_transactions_that_hold_the_lease(
     names = create_due(postgres, SCHEDULES)
     assert asyncio.run(run_engine(postgres, clock)) == sorted(names)
     for name in names:
-        assert [run.state for run in read(postgres, runs, name).items] == ["SUCCESS"]
+        assert [run.status for run in read(postgres, runs, name).items] == ["SUCCESS"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.server
 WORKER = """
 from unittest.mock import patch
 from tompion.cli.main import main
-with patch("tompion.runtime.signals.MAX_SHUTDOWN_S", 1.0):
+with patch("tompion.runtime.stop_signals.MAX_SHUTDOWN_S", 1.0):
     main()
 """
 """The worker command with a shorter limit for its shutdown."""

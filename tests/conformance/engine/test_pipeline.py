@@ -126,5 +126,5 @@ def test_failure_of_one_of_two_overlapping_fires_does_not_affect_the_other(
     launched_again = {launch.schedule_id for launch in launched if launch.attempt > 1}
     assert launched_again == ((first if failing == FIRST else second) if fate is Fate.ANSWER_LOST else set())
     for name in names:
-        assert [run.state for run in read(postgres, runs, name).items] == ["SUCCESS"]
+        assert [run.status for run in read(postgres, runs, name).items] == ["SUCCESS"]
         assert read(postgres, verify, name).ok

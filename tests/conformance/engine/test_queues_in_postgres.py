@@ -88,7 +88,7 @@ def test_procrastinate_worker_executes_the_job(scene: Scene, options: dict[str, 
     (run,) = scene.call(read.runs, "report").items
     assert arguments["key"] == run.idempotency_key
     assert (arguments["scheduled_for"], arguments["payload"]) == ("2027-01-15T08:01:00+00:00", {"to": "me"})
-    assert (run.state, run.result) == ("SUCCESS", {"sent": 5} if done == "reported" else None)
+    assert (run.status, run.result) == ("SUCCESS", {"sent": 5} if done == "reported" else None)
     jobs = scene.sql("SELECT id, status, queue_name FROM procrastinate_jobs")
     assert jobs == [(1, "succeeded", "reports")]
     assert run.execution_id == ("1" if options is BY_FUNCTION else None)
@@ -113,7 +113,7 @@ def test_run_is_sent_as_a_pgmq_message(scene: Scene, declared: str, more: list[A
     asyncio.run(scenario())
     ((number, sent),) = scene.sql("SELECT msg_id, message FROM pgmq.q_reports")
     (run,) = scene.call(read.runs, "report").items
-    assert (run.state, run.execution_id) == ("SUCCESS", str(number))
+    assert (run.status, run.execution_id) == ("SUCCESS", str(number))
     meta = sent["meta"]
     assert (sent["dag"], meta["idempotency_key"], meta["user_id"]) == ({"steps": [1]}, run.idempotency_key, "u1")
     assert sent["callback"]["url"] == "https://tompion.example/api/v1/callbacks"

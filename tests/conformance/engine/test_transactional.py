@@ -40,7 +40,7 @@ def test_run_and_row_become_visible_together(scene: Scene) -> None:
     ((key, attempt),) = scene.jobs()
     assert seen == [([], []), ([("SUCCESS", None, 1)], [(key, attempt)])]
     (run,) = scene.call(read.runs, "report").items
-    assert (run.key, run.attempt, run.started_at) == (key, attempt, run.finished_at)
+    assert (run.idempotency_key, run.attempt, run.started_at) == (key, attempt, run.finished_at)
     assert scene.sql("SELECT body FROM jobs") == [({"to": "me"},)]
     assert [event.kind for event in scene.events] == ["launched", "ended"]
     assert scene.is_consistent()

@@ -35,7 +35,7 @@ def statements(scene: Scene, monkeypatch: pytest.MonkeyPatch, document: Any, *, 
         await engine.lease.register()
         scene.clock.advance(86_400)
         with monkeypatch.context() as patching:
-            for name in ("rows", "many", "many_rows"):
+            for name in ("rows", "execute_many", "execute_many_returning"):
                 patching.setattr(PostgresTransaction, name, _counted(getattr(PostgresTransaction, name), names))
             fired = await engine.runner.run(lambda t: engine.finder.fire_step.catch_up(t, 10, 10))
             assert len(fired.launches) == 1

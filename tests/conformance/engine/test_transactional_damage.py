@@ -26,7 +26,7 @@ class RedeployingExecutor(RecordingExecutor):
         super().__init__(scene.clock.now, lambda _: (0.0, Completed()))
         self._scene = scene
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         self._scene.workflow()
         raise LaunchError("not now")
 
@@ -50,17 +50,17 @@ def test_workflow_that_becomes_transactional_during_a_launch(scene: Scene) -> No
 class FailsBeforeCall(PostgresExecutor):
     """Raises an unexpected error before the call."""
 
-    def call(self, dag: Any, meta: RunContext) -> SqlCall:
+    def call(self, dag: Any, run_context: RunContext) -> SqlCall:
         raise ZeroDivisionError("before")
 
 
 class FailsAfterCall(PostgresExecutor):
     """Raises an unexpected error after the call."""
 
-    def call(self, dag: Any, meta: RunContext) -> SqlCall:
-        return PostgresExecutor(DECLARED, ExecutorEnv()).call(dag, meta)
+    def call(self, dag: Any, run_context: RunContext) -> SqlCall:
+        return PostgresExecutor(DECLARED, ExecutorEnv()).call(dag, run_context)
 
-    def outcome_of_call(self, meta: RunContext, answer: str | None) -> Completed | Accepted:
+    def outcome_of_call(self, run_context: RunContext, answer: str | None) -> Completed | Accepted:
         raise ZeroDivisionError("after")
 
 

@@ -109,30 +109,30 @@ async def run_workflows(home: Home, planned: dict[str, tuple[str, dict[str, Any]
     for name, (kind, options, _) in planned.items():
         document = {"executor": kind, "options": options, "dag": {"token": CANARY}}
         trigger = {"cron": "0 0 1 1 *", "payload": {"token": CANARY}}
-        await home.put_workflow(name, {**document, "triggers": [trigger]})
+        await home.workflows.put(name, {**document, "triggers": [trigger]})
     runs = [await home.trigger(name) for name in planned]
     await asyncio.gather(*(home.wait_until_final(run) for run in runs))
     again = [await home.trigger(name, payload={"other": CANARY}) for name in planned]
     await asyncio.gather(*(home.wait_until_final(run) for run in again))
     await home.patch("works", payload=[CANARY, 2])
     await home.pause("works", note="enough")
-    return {name: (await home.runs(name)).items[0].status for name in planned}
+    return {name: (await home.runs.list(name)).items[0].status for name in planned}
 
 
 async def read_through_python(home: Home, names: list[str]) -> dict[str, str]:
     """Return every list, event and counter of the Python API, by its name."""
     responses: dict[str, Any] = {
-        "schedules": await home.list_schedules(),
-        "workflows": await home.list_workflows(),
-        "changes": await home.history(),
+        "schedules": await home.schedules.list(),
+        "workflows": await home.workflows.list(),
+        "changes": await home.audit.list(),
         "events": home.events,
         "counts": home.counts,
     }
     for name in names:
-        responses[f"runs of {name}"] = await home.runs(name)
-        responses[f"changes of {name}"] = await home.history(name)
-        responses[f"dropped ranges of {name}"] = await home.dropped_ranges(name)
-        responses[f"backfills of {name}"] = await home.backfills(name)
+        responses[f"runs of {name}"] = await home.runs.list(name)
+        responses[f"changes of {name}"] = await home.schedules.history(name)
+        responses[f"dropped ranges of {name}"] = await home.schedules.dropped_ranges(name)
+        responses[f"backfills of {name}"] = await home.schedules.backfills(name)
     return {where: f"{page!r} {json.dumps(encode(page), default=str)}" for where, page in responses.items()}
 
 
@@ -174,9 +174,9 @@ def test_secrets_appear_only_in_requested_payloads_and_documents(
     async def scenario() -> tuple[dict[str, RunState], dict[str, str], str]:
         async with Home(f"sqlite:///{tmp_path}/tompion.db", executors(server)) as home:
             states = await run_workflows(home, planned)
-            details = f"{await home.get('works')} {await home.get_workflow('answered')}"
-            run_ids = [run.run_id for name in planned for run in (await home.runs(name)).items]
-            responses = await asyncio.to_thread(read_through_rest, home.runner, list(planned), run_ids)
+            details = f"{await home.get('works')} {await home.workflows.get('answered')}"
+            run_ids = [run.run_id for name in planned for run in (await home.runs.list(name)).items]
+            responses = await asyncio.to_thread(read_through_rest, home._runner, list(planned), run_ids)
             return states, {**await read_through_python(home, list(planned)), **responses}, details
 
     states, responses, details = asyncio.run(scenario())
@@ -219,7 +219,7 @@ def test_error_of_an_invalid_document_does_not_quote_it(document: Any) -> None:
     async def scenario() -> None:
         async with Home("sqlite://", {}, engine=False) as home:
             with pytest.raises(TompionError) as caught:
-                await home.put_workflow("flow", document)
+                await home.workflows.put("flow", document)
             assert CANARY not in f"{caught.value} {caught.value!r}"
             with pytest.raises(TompionError) as caught:
                 await home.create("job", cron="* * * * *", workflow_id="flow", payload={CANARY, 1})

@@ -48,7 +48,7 @@ def worker(store: str, mode: str) -> Iterator[subprocess.Popen[str]]:
 
 async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run has a final state, and return it."""
-    while (current := await tompion.get_run(run.run_id)).status not in FINAL:
+    while (current := await tompion.runs.get(run.run_id)).status not in FINAL:
         await pause(POLL_S)
     return current
 
@@ -70,13 +70,13 @@ def test_worker_that_resumes_after_its_lease_changes_nothing(store: str) -> None
                 assert frozen.stdout is not None
                 counts = json.loads(await in_thread(None, frozen.stdout.readline))
                 assert counts["stale_writes_rejected"] == 1
-                assert await tompion.get_run(run.run_id) == taken_over
+                assert await tompion.runs.get(run.run_id) == taken_over
                 assert (await tompion.get("frozen")).counters.successes == 1
                 later = await tompion.trigger("frozen")
                 await in_thread(None, os.waitid, os.P_PID, frozen.pid, os.WSTOPPED)
                 frozen.send_signal(signal.SIGCONT)
                 assert (await wait_until_final(tompion, later)).status is RunState.SUCCESS
             assert taken_over.result == "attempt 2"
-            assert (await tompion.verify("frozen")).ok
+            assert (await tompion.schedules.verify("frozen")).ok
 
     asyncio.run(scenario())

@@ -77,7 +77,7 @@ async def worker(store: str, kind: str, subject: Subject, mode: str) -> AsyncIte
 
 async def wait_until_final(tompion: AsyncTompion, run: Run) -> Run:
     """Wait until a run has a final state, and return it."""
-    while (current := await tompion.get_run(run.run_id)).status not in FINAL:
+    while (current := await tompion.runs.get(run.run_id)).status not in FINAL:
         await pause(POLL_S)
     return current
 
@@ -91,12 +91,12 @@ def test_run_of_a_killed_worker_is_launched_again_with_the_same_key(subject: Sub
 
     async def scenario() -> tuple[Run, Run, list[str]]:
         async with subject.around(), asyncio.timeout(SECONDS), AsyncTompion(store, engine=False) as tompion:
-            await tompion.put_workflow(name, {"executor": kind, "options": subject.work})
+            await tompion.workflows.put(name, {"executor": kind, "options": subject.work})
             await tompion.create(name, cron="0 0 1 1 *", workflow_id=name)
             run = await tompion.trigger(name, request_id="r")
             async with worker(store, kind, subject, "crash") as first:
                 assert await first.wait() == -signal.SIGKILL
-            left = await tompion.get_run(run.run_id)
+            left = await tompion.runs.get(run.run_id)
             async with worker(store, kind, subject, "work"):
                 return left, await wait_until_final(tompion, run), await subject.deliveries(launch)
 

@@ -196,7 +196,7 @@ def test_failure_is_delivered_after_a_retry(
     assert (message["data"]["run_id"], message["data"]["error"]) == (run.run_id, "ValueError: it broke")
     assert "canary" not in json.dumps(message)
     with Tompion(store, engine=False) as tompion:
-        (notification,) = tompion.list_notifications().items
+        (notification,) = tompion.notifications.list().items
     assert (notification.notification_id, notification.rule_name) == (second.headers["webhook-id"], "ops")
 
 

@@ -22,7 +22,7 @@ def run_scenario(server: Server, tmp_path: Path, scenario: Callable[[Home], Awai
         executor = HttpExecutor({"allow": ["127.0.0.0/8"]}, ExecutorEnv())
         app = Home(f"sqlite:///{tmp_path}/tompion.db", {"http": executor}, SETTINGS)
         async with asyncio.timeout(SECONDS), app as home:
-            await home.put_workflow("call", {"executor": "http", "options": {"url": server.url}})
+            await home.workflows.put("call", {"executor": "http", "options": {"url": server.url}})
             await home.create("call", cron="0 0 1 1 *", workflow_id="call", max_attempts=1)
             return await scenario(home)
 
@@ -36,7 +36,7 @@ def test_runs_wait_while_the_target_is_unavailable(tmp_path: Path) -> None:
         async def scenario(home: Home) -> Any:
             run = await home.trigger("call")
             await home.wait_for_events("waiting", "call")
-            waiting = await home.get_run(run.run_id)
+            waiting = await home.runs.get(run.run_id)
             server.answer = lambda _: (200, {}, b"")
             return waiting, await home.wait_until_final(run)
 

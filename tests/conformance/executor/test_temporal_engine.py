@@ -15,6 +15,7 @@ from tests.support.temporal_workflows import QUEUE, temporal_worker
 from tests.support.waiting import pause
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.model.policy import Overlap
 from tompion.model.run import RunState
 
 pytestmark = pytest.mark.server
@@ -38,7 +39,7 @@ def run_scenario(address: str, tmp_path: Path, scenario: Callable[[Home, Client]
 
 async def create_schedule(home: Home, name: str, workflow: str, **fields: Any) -> None:
     options = {"workflow": workflow, "task_queue": QUEUE}
-    await home.put_workflow(name, {"executor": "temporal", "options": options})
+    await home.workflows.put(name, {"executor": "temporal", "options": options})
     await home.create(name, **{"cron": "0 0 1 1 *", "workflow_id": name, **fields})
 
 
@@ -47,11 +48,11 @@ def test_result_and_failure_are_passed_to_the_next_run(address: str, tmp_path: P
         await create_schedule(home, "passed-on", "echo")
         first = await home.trigger_and_wait("passed-on")
         second = await home.trigger_and_wait("passed-on")
-        await home.put_workflow(
+        await home.workflows.put(
             "passed-on", {"executor": "temporal", "options": {"workflow": "fail", "task_queue": QUEUE}}
         )
         failed = await home.trigger_and_wait("passed-on")
-        await home.put_workflow(
+        await home.workflows.put(
             "passed-on", {"executor": "temporal", "options": {"workflow": "echo", "task_queue": QUEUE}}
         )
         return first, second, failed, await home.trigger_and_wait("passed-on"), await home.trigger_and_wait("passed-on")
@@ -60,7 +61,7 @@ def test_result_and_failure_are_passed_to_the_next_run(address: str, tmp_path: P
     assert first.result["last_result"] is None
     assert second.result["last_result"] == first.result
     assert second.result["last_failure"] is None
-    assert (failed.state, failed.error) == (
+    assert (failed.status, failed.error) == (
         RunState.FAILED,
         "Work: it did not work, caused by Weather: no luck today",
     )
@@ -76,7 +77,7 @@ def test_consecutive_ticks_have_the_ids_of_their_times(address: str, tmp_path: P
     async def scenario(home: Home, client: Client) -> Any:
         await create_schedule(home, "ticking", "echo", cron="* * * * * *", overlap_policy="queue", remaining_actions=2)
         await home.wait_for_events("ended", "ticking", 2)
-        return (await home.runs("ticking")).items
+        return (await home.runs.list("ticking")).items
 
     second, first = run_scenario(address, tmp_path, scenario)
     assert second.result["last_result"] == first.result
@@ -99,7 +100,7 @@ def test_later_run_ends_the_earlier_workflow(
         await create_schedule(home, overlap, "hold", overlap_policy=overlap)
         first = await home.trigger(overlap)
         await wait_for_workflows(client, overlap, 1)
-        second = await home.trigger(overlap, overlap=overlap)
+        second = await home.trigger(overlap, overlap=Overlap(overlap))
         ended = await home.wait_until_final(first)
         await wait_for_workflows(client, overlap, 2)
         newest, oldest = [workflow async for workflow in client.list_workflows(f"TemporalScheduledById = '{overlap}'")]
@@ -110,8 +111,8 @@ def test_later_run_ends_the_earlier_workflow(
         return ended, before.status, await home.wait_until_final(second)
 
     ended, workflow_status, second = run_scenario(address, tmp_path, scenario)
-    assert (ended.state, workflow_status) == (state, status)
-    assert (second.state, second.result) == (RunState.SUCCESS, "at last")
+    assert (ended.status, workflow_status) == (state, status)
+    assert (second.status, second.result) == (RunState.SUCCESS, "at last")
 
 
 async def wait_for_workflows(client: Client, schedule_id: str, count: int) -> None:
@@ -126,4 +127,4 @@ def test_failed_workflow_is_retried(address: str, tmp_path: Path) -> None:
         return await home.trigger_and_wait("moody")
 
     run = run_scenario(address, tmp_path, scenario)
-    assert (run.state, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)
+    assert (run.status, run.result, run.attempt) == (RunState.SUCCESS, "well then", 2)

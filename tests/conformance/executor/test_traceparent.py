@@ -15,6 +15,7 @@ from temporalio.converter import PayloadConverter
 
 from tests.support.executors import RUN, http_server, launch_of, python
 from tests.support.temporal_workflows import QUEUE, temporal_worker
+from tompion.encoding.trace_context import Parent, read_traceparent
 from tompion.executors.base import Executor, RunContext
 from tompion.executors.celery import CeleryExecutor
 from tompion.executors.command import CommandExecutor
@@ -26,7 +27,6 @@ from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
 from tompion.executors.temporal.workflow_ids import workflow_ids
 from tompion.model.schedule import Action
-from tompion.model.trace_context import Parent, read_traceparent
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SITE = ExecutorEnv()

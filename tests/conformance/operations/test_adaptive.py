@@ -178,7 +178,7 @@ def test_the_earlier_of_two_hints_wins_with_a_warning(minutely: Bench, monkeypat
     assert "are live" in (both.warning or "")
     minutely.go("08:01:20")
     assert run_for(minutely, worker, "08:01:21") == "08:02"
-    assert warnings == ["report: two hints are active, the earlier one is used"]
+    assert warnings == ["report: an interval hint and a one-shot hint are live: the earlier one is used"]
 
 
 def test_a_later_hint_replaces_one_of_the_same_kind(minutely: Bench) -> None:

@@ -17,7 +17,7 @@ from tests.support.operations import BEGIN, Bench, open_transaction
 from tompion.config.settings import DAY_MS, Settings
 from tompion.engine.steps import audit
 from tompion.errors import InvalidField, StoreError, TompionError
-from tompion.model.audit import AuditVerification, chain_row
+from tompion.model.audit_chain import AuditVerification, chain_row
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import api_keys, calendars, targets, workflows
 from tompion.operations.schedules import control, crud, hints, history

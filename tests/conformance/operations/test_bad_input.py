@@ -23,7 +23,7 @@ from tompion.errors import (
     TompionError,
     UnknownZone,
 )
-from tompion.operations.insight.preview import preview_for
+from tompion.operations.insight.preview import preview
 from tompion.operations.resources import calendars, targets, workflows
 from tompion.operations.runs import read
 from tompion.operations.schedules import backfills, control, crud, history
@@ -453,7 +453,7 @@ def test_an_invalid_query_is_rejected(shared_bench: Bench, call: Call, words: li
 
 @pytest.mark.parametrize("run_id", ["", "x", "1", "1-2", "1-2-3-4", "1-2-x", f"1-2-{HUGE}", f"{HUGE}-1-1", 5, None])
 def test_an_unknown_run_is_not_found(shared_bench: Bench, run_id: Any) -> None:
-    assert_rejected(shared_bench, lambda bench: bench.ask(read.run, run_id), NotFound, "run")
+    assert_rejected(shared_bench, lambda bench: bench.ask(read.get_run, run_id), NotFound, "run")
 
 
 @pytest.mark.parametrize(
@@ -483,7 +483,7 @@ TIMED: dict[str, Callable[[Bench, Any], object]] = {
     "start": lambda b, time: b.ask(backfills.backfill, "there", time, when("07:00")),
     "end": lambda b, time: b.ask(backfills.backfill, "there", when("07:00"), time),
     "at": lambda b, time: b.ask(control.skip, "there", at=[time]),
-    "after": lambda b, time: b.ask(preview_for, cron="* * * * *", after=time),
+    "after": lambda b, time: b.ask(preview, cron="* * * * *", after=time),
     "start ": lambda b, time: b.ask(schedule.verify, "there", start=time),
     "end ": lambda b, time: b.ask(schedule.verify, "there", end=time),
 }

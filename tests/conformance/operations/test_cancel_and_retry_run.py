@@ -22,7 +22,7 @@ def process_requests(bench: Bench, engine: Worker) -> list[tuple[str, str]]:
 
 
 def reload(bench: Bench, run: Run) -> Run:
-    return bench.ask(read.run, run.run_id)
+    return bench.ask(read.get_run, run.run_id)
 
 
 def test_cancel_ends_an_unclaimed_run_at_once(bench: Bench) -> None:

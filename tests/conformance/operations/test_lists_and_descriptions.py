@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.operations import DAY, Bench, at, shown, when
+from tompion.encoding.bounded_text import json_value
 from tompion.errors import NotFound
-from tompion.model.codec import json_value
 from tompion.model.run import RunState
 from tompion.operations.compat.temporal_reads import temporal_view
 from tompion.operations.resources import calendars, targets, workflows
@@ -121,13 +121,13 @@ def test_get_run_returns_one_run(bench: Bench) -> None:
     worker.tick()
     bench.go("08:01:02")
     worker.settle(result='{"rows":3}', started_ms=int(at("08:01:01") * 1000), execution_id="x-1")
-    run = bench.ask(read.run, bench.runs()[0].run_id)
+    run = bench.ask(read.get_run, bench.runs()[0].run_id)
     assert (run.status, run.result, run.execution_id) == ("SUCCESS", {"rows": 3}, "x-1")
     assert (run.fire_at, run.finished_at, run.started_at) == (when("08:01"), when("08:01:02"), when("08:01:01"))
     assert run.local_time is not None
     assert run.local_time.isoformat() == "2027-01-15T09:01:00"
     with pytest.raises(NotFound):
-        bench.ask(read.run, run.run_id, namespace="other")
+        bench.ask(read.get_run, run.run_id, namespace="other")
 
 
 @pytest.mark.parametrize("value", ["\x00", "\udc80", {"a": "\x00"}, float("nan"), {1}, "ä" * 2_000], ids=range(6))

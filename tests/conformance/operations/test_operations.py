@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.documentation.python_methods import operations, writes
 from tests.support.operations import FUNCTION, Bench, when
-from tompion.contract.methods import AsyncMethods, _Async
 from tompion.errors import RequestReused, ScheduleClosed, StaleToken
 from tompion.operations.context import OperationContext
 from tompion.operations.resources import calendars, targets, workflows
@@ -210,8 +210,7 @@ def test_every_change_takes_a_request_id() -> None:
 
     The answer to a new API key is its secret, which is not stored.
     """
-    members = [member for member in vars(AsyncMethods).values() if isinstance(member, _Async)]
-    changes = [member.operation for member in members if member.writes]
+    changes = [operation for operation in operations() if writes(operation)]
     assert len(changes) == 30
     assert [
         operation.__name__ for operation in changes if "request_id" not in inspect.signature(operation).parameters

@@ -9,15 +9,16 @@ import pytest
 from tests.support.operations import FUNCTION, Bench, shown, when
 from tompion import Spec
 from tompion.errors import InvalidField, InvalidSpec, LimitExceeded, TompionError
-from tompion.operations.insight.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, Preview, preview_for
+from tompion.model.spec import Preview
+from tompion.operations.insight.preview import MAX_BOUNDS, MAX_COUNTED, MAX_PREVIEW, preview
 from tompion.operations.resources import calendars
 
 
 def preview_ticks(bench: Bench, *args: Any, **fields: Any) -> Preview:
     before = bench.dump()
-    preview = bench.ask(preview_for, *args, **fields)
+    result: Preview = bench.ask(preview, *args, **fields)
     assert bench.dump() == before
-    return preview
+    return result
 
 
 def times(preview: Preview) -> list[str]:
@@ -88,7 +89,7 @@ def test_an_invalid_preview_is_rejected(
     bench: Bench, fields: dict[str, Any], error: type[TompionError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        bench.ask(preview_for, **fields)
+        bench.ask(preview, **fields)
 
 
 def test_ticks_are_counted_between_bounds(bench: Bench) -> None:

@@ -40,7 +40,7 @@ def process_requests(bench: Bench, engine: Worker) -> None:
 
 
 def state(bench: Bench, run_id: str) -> RunState:
-    run_state: RunState = bench.ask(read.run, run_id).status
+    run_state: RunState = bench.ask(read.get_run, run_id).status
     return run_state
 
 
@@ -55,10 +55,10 @@ def test_one_worker_claims_a_run_and_reports_its_outcome(bench: Bench) -> None:
         1,
     )
     assert claim_runs(bench, other) == ()
-    assert bench.ask(read.run, run_id).execution_id == "worker one"
+    assert bench.ask(read.get_run, run_id).execution_id == "worker one"
     bench.ask(callbacks.report_run, assignment.token, "succeeded", result={"rows": 3})
     process_requests(bench, bench.worker())
-    ended = bench.ask(read.run, run_id)
+    ended = bench.ask(read.get_run, run_id)
     assert (ended.status, ended.result) == (RunState.SUCCESS, {"rows": 3})
 
 
@@ -112,7 +112,7 @@ def test_a_lost_worker_can_count_as_a_failure(bench: Bench) -> None:
     process_requests(bench, engine)
     assert claim_runs(bench, worker) == ()
     process_requests(bench, engine)
-    ended = bench.ask(read.run, run_id)
+    ended = bench.ask(read.get_run, run_id)
     assert (ended.status, ended.reason) == (RunState.FAILED, "worker_lost")
     assert ended.error is not None
     assert "lost once" in ended.error
@@ -227,7 +227,7 @@ def test_a_launch_failure_is_retried_like_other_failures(bench: Bench) -> None:
     (assignment,) = claim_runs(bench, worker)
     bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
     process_requests(bench, bench.worker())
-    retried = bench.ask(read.run, run_id)
+    retried = bench.ask(read.get_run, run_id)
     assert (retried.status, retried.reason, retried.error) == (RunState.ENQUEUED, "retry", "cannot be imported")
 
 
@@ -238,7 +238,7 @@ def test_a_cancelled_run_that_cannot_be_launched_is_not_retried(bench: Bench) ->
     bench.ask(cancel.cancel_run, run_id)
     bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
     process_requests(bench, bench.worker())
-    assert bench.ask(read.run, run_id).status is RunState.FAILED
+    assert bench.ask(read.get_run, run_id).status is RunState.FAILED
 
 
 def test_a_launch_failure_fails_the_run(bench: Bench) -> None:
@@ -247,5 +247,5 @@ def test_a_launch_failure_fails_the_run(bench: Bench) -> None:
     (assignment,) = claim_runs(bench, worker)
     bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
     process_requests(bench, bench.worker())
-    ended = bench.ask(read.run, run_id)
+    ended = bench.ask(read.get_run, run_id)
     assert (ended.status, ended.reason, ended.error) == (RunState.FAILED, "launch_failed", "cannot be imported")

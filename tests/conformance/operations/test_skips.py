@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.operations import Bench, at, shown, when
 from tompion.config.settings import Settings
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField
-from tompion.model.instant import datetime_s
 from tompion.model.schedule import Schedule
 from tompion.operations.runs import read
 from tompion.operations.schedules import control, crud, history

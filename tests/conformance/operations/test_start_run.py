@@ -81,7 +81,7 @@ def test_the_executor_receives_the_context_of_the_launcher(tmp_path: Path) -> No
 
     async def start_two_runs() -> tuple[bool, bool]:
         async with AsyncTompion(f"sqlite:///{tmp_path / 'tompion.db'}", listener=listen) as tompion:
-            await tompion.put_workflow("flow", {"function": f"{__name__}:report"})
+            await tompion.workflows.put("flow", {"function": f"{__name__}:report"})
             launcher = RunLauncher(tompion)
             done = await launcher.start("flow", 1, "u1", WHEN, KEY)
             missing = await launcher.start("nowhere", 1, "u1", WHEN, "other")

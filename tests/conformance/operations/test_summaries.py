@@ -55,8 +55,8 @@ def test_get_run_has_the_payload_and_a_list_does_not(bench: Bench) -> None:
     bench.create(payload={"day": "any"})
     own = bench.trigger(payload={"day": "today"})
     usual = bench.trigger()
-    assert bench.ask(read.run, own.run_id).payload == {"day": "today"}
-    assert bench.ask(read.run, usual.run_id).payload == {"day": "any"}
+    assert bench.ask(read.get_run, own.run_id).payload == {"day": "today"}
+    assert bench.ask(read.get_run, usual.run_id).payload == {"day": "any"}
     assert [run.payload for run in bench.runs()] == [None, None]
 
 

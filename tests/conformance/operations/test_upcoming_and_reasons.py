@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import FUNCTION, Bench, shown, when
-from tompion.model.instant import datetime_s
+from tompion.encoding.instant import datetime_s
 from tompion.model.run import RunState
 from tompion.operations.resources import targets
 from tompion.operations.runs import read
@@ -192,7 +192,7 @@ def test_an_answer_has_plain_text_like_a_later_read(bench: Bench) -> None:
     assert bench.ask(backfills.backfills, "report") == backfill
     assert [type(getattr(backfill[0], name)) for name in ("overlap_policy", "only", "status")] == [str] * 3
     run = bench.trigger(overlap="skip")
-    assert bench.ask(read.run, run.run_id) == run
+    assert bench.ask(read.get_run, run.run_id) == run
     assert type(run.source) is str
     bench.ask(control.trigger, "report", overlap="skip")
     assert {type(run.reason) for run in bench.runs()} <= {str, type(None)}

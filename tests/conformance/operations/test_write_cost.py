@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.operations import Bench
-from tompion.operations.schedules import crud, declare, definition
+from tompion.operations.schedules import crud, declare, schedule_document
 from tompion.plan import stored_definition
 from tompion.spec import compiler
 from tompion.store.base import Transaction
@@ -39,7 +39,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
         return count
 
-    for module in (definition, stored_definition):
+    for module in (schedule_document, stored_definition):
         monkeypatch.setattr(module, "read_spec", count_calls("parse", module.read_spec))
     monkeypatch.setattr(compiler._Compiler, "ticks", count_calls("compile", compiler._Compiler.ticks))
     for method in ("schedule_get", "schedule_get_full", "schedule_list_by_key"):
@@ -51,7 +51,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
 def _forget() -> None:
     compiler._compile_document.cache_clear()
-    for cached in (stored_definition.stored_spec, stored_definition._shared):
+    for cached in (stored_definition.stored_spec, stored_definition._compiled_template):
         cached.cache_clear()
 
 

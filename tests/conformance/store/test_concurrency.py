@@ -58,7 +58,7 @@ def do(store: PostgresStore, work: Callable[[Transaction], T]) -> T:
 
 
 def test_claim_skips_states_locked_by_another_transaction(postgres: PostgresStore) -> None:
-    do(postgres, lambda t: t.many("state_insert_many", [state(key, key) for key in range(1, 6)]))
+    do(postgres, lambda t: t.execute_many("state_insert_many", [state(key, key) for key in range(1, 6)]))
     with opened(postgres, lambda t: t.state_claim_due(0, 9, 2)) as first:
         assert [one[0] for one in first.answer] == [1, 2]
         assert [one[0] for one in do(postgres, lambda t: t.state_claim_due(0, 9, 2))] == [3, 4]
@@ -166,7 +166,7 @@ def test_second_schedule_with_the_same_id_fails(postgres: PostgresStore, migrate
 
 
 def test_deadlock_is_retried(postgres: PostgresStore) -> None:
-    do(postgres, lambda t: t.many("state_insert_many", [state(1), state(2)]))
+    do(postgres, lambda t: t.execute_many("state_insert_many", [state(1), state(2)]))
     both = {1: Event(), 2: Event()}
 
     def crosswise(mine: int, other: int) -> Callable[[Transaction], None]:

@@ -135,8 +135,8 @@ def test_operations_run_in_the_tenant_role(walled: Bench) -> None:
     for writes in (False, True):
         sent = runner.send(forgetful, namespace="a", actor="ann", writes=writes)
         assert sent.result(SECONDS) == [("a",)]
-        unwalled = runner.send(forgetful, namespace="a", actor="test", writes=writes, walled=False)
-        assert len(unwalled.result(SECONDS)) == 2
+        unrestricted = runner.send(forgetful, namespace="a", actor="test", writes=writes, restricted=False)
+        assert len(unrestricted.result(SECONDS)) == 2
 
 
 def test_store_without_roles_has_no_row_security(migrated_url: str) -> None:

@@ -46,7 +46,7 @@ def test_failing_statement_rolls_back(store: Store, write: Write) -> None:
 
 
 def test_batch_with_one_invalid_row_rolls_back(store: Store, write: Write) -> None:
-    write(lambda t: t.many("state_insert_many", [state(1), state(2)]))
+    write(lambda t: t.execute_many("state_insert_many", [state(1), state(2)]))
     with pytest.raises(StoreError):
         store.write(lambda t: t.state_update([state(1, 5), state(2, waiting=-1)])).result(SECONDS)
     assert write(lambda t: t.state_get([1])) == {1: state(1)}
@@ -116,7 +116,7 @@ def statements_for(store: PostgresStore, size: int) -> int:
         counting = Counting(t._cursor)
         t._cursor = counting  # type: ignore[assignment]  # it has what is needed of one
         keys = range(size * 10, size * 11)
-        t.many("state_insert_many", [state(key, 5) for key in keys])
+        t.execute_many("state_insert_many", [state(key, 5) for key in keys])
         claimed = t.state_claim_due(0, 9, size)
         assert len(claimed) == size
         rows = [run(key, attempt=1, owner=1) for key in keys]

@@ -28,7 +28,7 @@ async def serving_app(store: str, cluster: str, seconds: int = 2 * SECONDS) -> A
     executor = TemporalExecutor({"address": cluster}, ExecutorEnv())
     config = load({}, {"temporal_address": "127.0.0.1:0"})
     home = Home(store, {"temporal": executor}, SHORT_GRACE)
-    api = serve_temporal(lambda: home.runner, config, on_internal_error=internal_errors.append)
+    api = serve_temporal(lambda: home._runner, config, on_internal_error=internal_errors.append)
     async with asyncio.timeout(seconds), home, api as address:
         assert address is not None
         yield home, address

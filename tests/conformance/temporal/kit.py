@@ -81,8 +81,8 @@ class DispatcherServiceClient(ServiceClient):
 class ImmediateExecutor(Executor):
     """An executor that starts nothing. Every run succeeds immediately."""
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
-        return Completed(execution_id=f"{meta.schedule_id}/{meta.idempotency_key[:12]}")
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
+        return Completed(execution_id=f"{run_context.schedule_id}/{run_context.idempotency_key[:12]}")
 
 
 def dispatcher_for(
@@ -123,7 +123,7 @@ async def running_app(
 ) -> AsyncIterator[tuple[Home, Client]]:
     """Run Tompion with its engine, and yield it with an SDK client."""
     async with asyncio.timeout(seconds), Home(store, executors, settings) as home:
-        yield home, sdk_client(dispatcher_for(home.runner, *namespaces))
+        yield home, sdk_client(dispatcher_for(home._runner, *namespaces))
 
 
 def run_scenario(scenario: Callable[[Home, Client], Awaitable[T]], store: str = "sqlite://", cluster: str = "") -> T:

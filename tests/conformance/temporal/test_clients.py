@@ -54,7 +54,7 @@ def run_scenario(cluster: str, tmp_path: Path, scenario: Callable[[Home, str], A
 async def runs_of(home: Home, schedule_id: str, count: int) -> list[Run]:
     """Wait until a number of runs of a schedule have ended, and return them, oldest first."""
     await home.wait_for_events("ended", schedule_id, count)
-    return sorted((await home.runs(schedule_id)).items, key=lambda run: (run.created_at, run.run_at))
+    return sorted((await home.runs.list(schedule_id)).items, key=lambda run: (run.created_at, run.run_at))
 
 
 def expected_workflow_id(run: Run, workflow_id: str) -> str:
@@ -77,7 +77,7 @@ def test_typescript_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path
         return output, await runs_of(home, "typescript", 5)
 
     output, runs = run_scenario(temporal_address, tmp_path, scenario)
-    assert [run.state for run in runs] == [RunState.SUCCESS] * 5
+    assert [run.status for run in runs] == [RunState.SUCCESS] * 5
     assert output["again"] == "ScheduleAlreadyRunning"
     assert output["described"] == {
         "hours": [{"start": 0, "end": 23, "step": 1}],
@@ -153,7 +153,7 @@ def test_command_line_manages_a_schedule(temporal_address: str, tmp_path: Path) 
     assert output["matching"] == {"startTime": [DAY.format(1), DAY.format(2)]}
     assert output["unpaused"] == {"notes": "resume"}
     assert output["paused"] == {"notes": "wait", "paused": True}
-    assert [run.state for run in runs] == [RunState.SUCCESS] * 5
+    assert [run.status for run in runs] == [RunState.SUCCESS] * 5
     assert workflow_ids(runs[:4]) == [expected_workflow_id(run, "by-hand") for run in runs[:4]]
     assert workflow_ids(runs)[4].startswith(
         expected_workflow_id(runs[4], "by-hand")
@@ -229,7 +229,7 @@ def test_python_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path) ->
     output, runs = run_scenario(temporal_address, tmp_path, with_worker)
     assert output["states"] == [(True, "new"), (False, "resume"), (True, "wait")]
     assert output["listed"] == ["python"]
-    assert [run.state for run in runs] == [*[RunState.SUCCESS] * 4, RunState.FAILED, RunState.SUCCESS]
+    assert [run.status for run in runs] == [*[RunState.SUCCESS] * 4, RunState.FAILED, RunState.SUCCESS]
     assert workflow_ids(runs[:4]) == [expected_workflow_id(run, "by-python") for run in runs[:4]]
     assert [run.run_at.hour for run in runs[1:4]] == [0, 1, 2]
     assert runs[1].result["last_result"]["given"] == "first"

@@ -136,7 +136,7 @@ def test_each_change_is_applied_once_per_request_id() -> None:
         direct.resume("s", note="again")
         for request in (update, *patches):
             await send(dispatcher, request)
-        return (await describe(dispatcher)).schedule.state, direct.backfills("s")
+        return (await describe(dispatcher)).schedule.state, direct.schedules.backfills("s")
 
     state, backfills = run_scenario(scenario)
     assert (state.notes, state.paused) == ("again", False)
@@ -223,7 +223,7 @@ def test_token_is_stale_after_actions_were_used() -> None:
     same, stale, left = run_scenario(scenario)
     assert same
     assert (stale.code, left) == (Code.FAILED_PRECONDITION, 2)
-    assert stale.message.startswith("mismatched conflict token: token: 5 actions were left, now it is 2")
+    assert stale.message.startswith("mismatched conflict token: 5 actions were left, now it is 2")
 
 
 def _use_up(session: OperationContext) -> None:

@@ -236,9 +236,9 @@ def test_full_buffer_counts_as_skipped() -> None:
     class HoldingExecutor(ImmediateExecutor):
         """An executor whose runs never end."""
 
-        async def run(self, dag: Any, meta: RunContext) -> Completed:
+        async def run(self, dag: Any, run_context: RunContext) -> Completed:
             await asyncio.Event().wait()
-            return await super().run(dag, meta)
+            return await super().run(dag, run_context)
 
     async def run() -> Any:
         small = replace(SHORT_GRACE, max_buffer=1)

@@ -111,7 +111,7 @@ def test_imported_schedules_have_the_same_times(cluster: str, target: tuple[str,
             {"m": 1},
         )
         assert tompion.get("move-paused").note == "old"
-        assert tompion.get_workflow("temporal/move-rome").document["options"]["workflow"] == "echo"
+        assert tompion.workflows.get("temporal/move-rome").document["options"]["workflow"] == "echo"
     repeated_code, rows = run_import(cluster, *options)
     assert repeated_code == 1
     for name in ("move-jittered", "move-paused", "move-rome", "move-never"):
@@ -125,8 +125,8 @@ def test_dry_run_compares_and_imports_nothing(cluster: str, target: tuple[str, t
     assert {row["created"] for row in rows.values()} == {False}
     assert rows["move-jittered"]["same_times"] == 1_000
     with Tompion(store, engine=False) as tompion:
-        assert tompion.list_schedules().items == ()
-        assert tompion.list_workflows().items == ()
+        assert tompion.schedules.list().items == ()
+        assert tompion.workflows.list().items == ()
 
 
 def test_shadow_import_creates_shadow_schedules(cluster: str, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ async def outcome(dispatcher: Dispatcher, request: Any) -> Code | None:
 async def read_everything(dispatcher: Dispatcher, direct: Direct) -> None:
     """Read all schedules through the Temporal API and as the JSON of the REST API."""
     await send(dispatcher, ListSchedulesRequest(namespace="default"))
-    JSONResponse(encode(direct.list_schedules()))
+    JSONResponse(encode(direct.schedules.list()))
 
 
 def apply(change: Change, request: Any) -> Any:

@@ -56,7 +56,7 @@ def as_workflow(execution: ScheduleActionExecution) -> ScheduleActionExecutionSt
 
 async def wait_for_runs(home: Home, schedule_id: str, count: int = 1) -> list[Run]:
     await home.wait_for_events("ended", schedule_id, count)
-    return list(reversed((await home.runs(schedule_id)).items))
+    return list(reversed((await home.runs.list(schedule_id)).items))
 
 
 def test_workflow_is_started_with_every_field_of_the_action(temporal_address: str, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_workflow_is_started_with_every_field_of_the_action(temporal_address: st
         return run, action, await started.describe(), await (await started.describe()).memo()
 
     run, action, description, memo = run_with_worker(temporal_address, tmp_path, scenario)
-    assert (run.state, run.result) == (RunState.SUCCESS, 5)
+    assert (run.status, run.result) == (RunState.SUCCESS, 5)
     assert action.action.workflow_id.startswith(f"sum-{run.run_at:%Y-%m-%dT%H:%M:%SZ}")
     assert description.status is WorkflowExecutionStatus.COMPLETED
     assert memo["why"] == "tests"
@@ -193,7 +193,7 @@ def test_namespace_can_have_its_own_cluster(temporal_address: str, tmp_path: Pat
 
     async def run() -> Any:
         async with running_app(f"sqlite:///{tmp_path}/tompion.db", {"temporal": executor}) as (home, _):
-            client = sdk_client(dispatcher_for(home.runner, "default", "payments"), "payments")
+            client = sdk_client(dispatcher_for(home._runner, "default", "payments"), "payments")
             async with temporal_worker(temporal_address):
                 handle = await client.create_schedule("paying", schedule(NEVER, "x"), trigger_immediately=True)
                 await home.wait_for_events("ended", "paying")

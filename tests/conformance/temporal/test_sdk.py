@@ -80,7 +80,7 @@ def test_description_has_every_field_of_the_creation(store_url: str) -> None:
     assert description.info.next_action_times[0] > FULL.spec.start_at
     assert len(description.info.next_action_times) == 10
     assert ours.definition.policy.buffer_keep == "first"
-    assert (ours.pause_note, ours.remaining_actions) == ("a note", 30)
+    assert (ours.note, ours.remaining_actions) == ("a note", 30)
 
 
 def test_duplicate_id_is_rejected_until_the_schedule_is_deleted(store_url: str) -> None:
@@ -138,7 +138,7 @@ def test_backfill_includes_both_ends(store_url: str) -> None:
             ScheduleBackfill(day + timedelta(milliseconds=1), day + timedelta(milliseconds=2)),
         )
         await home.wait_for_events("ended", "s", 3)
-        return [run.run_at.hour for run in (await home.runs("s")).items]
+        return [run.run_at.hour for run in (await home.runs.list("s")).items]
 
     assert run_scenario(scenario, store_url) == [2, 1, 0]
 
@@ -154,7 +154,7 @@ def test_backfill_accepts_a_clock_that_is_slightly_ahead(store_url: str) -> None
         with pytest.raises(RPCError, match="is in the future") as future:
             await handle.backfill(ScheduleBackfill(now, now + timedelta(hours=1)))
         await home.wait_for_events("ended", "s")
-        return status_of(future), [run.run_at for run in (await home.runs("s")).items]
+        return status_of(future), [run.run_at for run in (await home.runs.list("s")).items]
 
     status, times = run_scenario(scenario, store_url)
     assert status is RPCStatusCode.INVALID_ARGUMENT
@@ -171,14 +171,14 @@ def test_update_replaces_the_spec_and_keeps_the_memo(store_url: str) -> None:
             return ScheduleUpdate(current.description.schedule)
 
         await handle.update(change)
-        return await handle.describe(), await home.get("s"), await home.get_workflow("temporal/s")
+        return await handle.describe(), await home.get("s"), await home.workflows.get("temporal/s")
 
     description, ours, document = run_scenario(scenario, store_url)
     assert description.schedule.spec.calendars == []
     assert description.schedule.policy.overlap is ScheduleOverlapPolicy.ALLOW_ALL
     assert description.schedule.policy.catchup_window == timedelta(days=365)
     assert asyncio.run(description.memo()) == {"kept": True}
-    assert (ours.version, document.version) == (2, 1)  # the action has not changed
+    assert (ours.definition_version, document.version) == (2, 1)  # the action has not changed
 
 
 def test_unchanged_update_keeps_fields_that_temporal_lacks(store_url: str) -> None:
@@ -195,7 +195,7 @@ def test_unchanged_update_keeps_fields_that_temporal_lacks(store_url: str) -> No
 
     before, after, memo = run_scenario(scenario, store_url)
     assert after == before
-    assert (memo["labels"], memo["max_attempts"], memo["spec"]["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
+    assert (memo["labels"], memo["max_attempts"], memo["cron"]) == ({"team": "a"}, 3, ["0 9 L * *"])
 
 
 def with_attributes(attributes: TypedSearchAttributes | None, current: ScheduleUpdateInput) -> ScheduleUpdate:
@@ -267,7 +267,7 @@ def test_search_attributes_are_registered_and_listed(store_url: str) -> None:
 def test_schedules_are_shared_between_the_temporal_api_and_tompion(store_url: str) -> None:
     async def scenario(home: Home, client: Client) -> Any:
         await client.create_schedule("theirs", schedule(None, "hello"))
-        await home.put_workflow("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
+        await home.workflows.put("flow", {"executor": "temporal", "options": {"workflow": "Go", "task_queue": "q"}})
         await home.create("ours", cron="@daily", workflow_id="flow", description="from the other side")
         run = await home.trigger_and_wait("theirs")
         listed: Any = [entry async for entry in await client.list_schedules()]
@@ -276,7 +276,7 @@ def test_schedules_are_shared_between_the_temporal_api_and_tompion(store_url: st
         return run, [(entry.id, entry.schedule.action.workflow) for entry in listed], described, await home.get("ours")
 
     run, listed, described, ours = run_scenario(scenario, store_url)
-    assert run.state is RunState.SUCCESS
+    assert run.status is RunState.SUCCESS
     assert listed == [("ours", "Go"), ("theirs", "echo")]
     assert (described.schedule.action.workflow, described.schedule.action.task_queue) == ("Go", "q")
-    assert (ours.state, ours.pause_note, ours.definition.description) == ("paused", "over there", "from the other side")
+    assert (ours.status, ours.note, ours.definition.description) == ("paused", "over there", "from the other side")

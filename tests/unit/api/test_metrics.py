@@ -12,7 +12,7 @@ from tompion.engine.notifications.dispatcher import COUNTERS as DELIVERY_COUNTER
 
 SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}
-OWNERS = ("tally", "metrics", "events", "_tally", "_metrics", "_events", "self")
+OWNERS = ("metrics", "events", "_metrics", "_events", "self")
 PRIVATE: set[str] = set()
 """Counters that are not exported."""
 

@@ -40,7 +40,7 @@ def test_a_full_run_has_its_expressions() -> None:
 def test_every_shape_can_be_compiled(shape: Shape) -> None:
     random = Random(3)
     for _expression in range(50):
-        assert tompion.compile(shape.draw(random)).next_epoch(0) is not None
+        assert tompion.compile_spec(shape.draw(random)).next_epoch(0) is not None
 
 
 def test_the_shares_of_the_shapes_add_up_to_100_percent() -> None:
@@ -71,7 +71,9 @@ def test_a_case_on_which_the_libraries_differ_is_omitted() -> None:
     moment = moment_of(after, "America/New_York")
     iterator = reusable("30 1 * * *")
     assert iterator is not None
-    assert cronsim_next("30 1 * * *", moment) == tompion.compile("30 1 * * *", "America/New_York").next_epoch(after)
+    assert cronsim_next("30 1 * * *", moment) == tompion.compile_spec("30 1 * * *", "America/New_York").next_epoch(
+        after
+    )
     assert cronsim_next("30 1 * * *", moment) != croniter_next(iterator, moment)
     assert not agree(Case("30 1 * * *", "America/New_York", after, moment))
     assert agree(Case("30 1 * * *", "UTC", after, moment_of(after, "UTC")))
@@ -92,27 +94,27 @@ def size_of(name: str) -> int:
 
 def test_a_cold_start_clears_every_cache() -> None:
     zone = load_zone("Europe/Berlin")
-    compiled = tompion.compile("17 4 * * 2", "Europe/Berlin")
-    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is compiled
+    compiled = tompion.compile_spec("17 4 * * 2", "Europe/Berlin")
+    assert tompion.compile_spec("17 4 * * 2", "Europe/Berlin") is compiled
     clear_all()
     assert {name: size_of(name) for name in engine_caches()} == dict.fromkeys(engine_caches(), 0)
-    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is not compiled
+    assert tompion.compile_spec("17 4 * * 2", "Europe/Berlin") is not compiled
     assert load_zone("Europe/Berlin") is zone, "zone tables stay"
 
 
 def test_a_warm_start_keeps_fields_and_days() -> None:
     clear_all()
-    compiled, rule = tompion.compile("17 4 * * 2", "Europe/Berlin"), parse_cron("17 4 * * 2")
+    compiled, rule = tompion.compile_spec("17 4 * * 2", "Europe/Berlin"), parse_cron("17 4 * * 2")
     fields, days = size_of("parse_field"), size_of("select_days")
     clear_expressions()
     assert size_of("parse_field") == fields > 0
     assert size_of("select_days") == days > 0
-    assert tompion.compile("17 4 * * 2", "Europe/Berlin") is not compiled
+    assert tompion.compile_spec("17 4 * * 2", "Europe/Berlin") is not compiled
     assert parse_cron("17 4 * * 2") is not rule
 
 
 def test_clearing_all_but_fields_keeps_parsed_fields() -> None:
-    tompion.compile("17 4 * * 2", "Europe/Berlin")
+    tompion.compile_spec("17 4 * * 2", "Europe/Berlin")
     clear_all_but_fields()
     assert {name for name in engine_caches() if size_of(name)} == {"parse_field"}
 

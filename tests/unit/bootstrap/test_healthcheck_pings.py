@@ -36,12 +36,12 @@ def test_a_service_without_an_engine_pings() -> None:
     async def scenario() -> None:
         monitor = Monitor()
         tompion = AsyncTompion("sqlite://", engine=False)
-        tompion.outbound = Outbound(pinger=monitor)
+        tompion._outbound = Outbound(pinger=monitor)
         async with asyncio.timeout(SECONDS), tompion, healthcheck_pings(tompion):
             await monitor.third_ping.wait()
             assert monitor.pings[:3] == [[], [], []]
-            assert tompion.runner.tally.counts["pings_failed"] == 1
-            assert tompion.runner.tally.counts["pings"] >= 1
+            assert tompion._runner.metrics.counts["pings_failed"] == 1
+            assert tompion._runner.metrics.counts["pings"] >= 1
         assert monitor.closed
 
     asyncio.run(scenario())

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.command_line import CommandResult, run
 from tompion import Tompion
-from tompion.contract.methods import SyncMethods
+from tompion.contract.sync_schedules import Schedules
 from tompion.errors import StoreUnavailable
 
 MANY = 230
@@ -39,7 +39,7 @@ def fill(count: int = 4) -> None:
 
 def paused() -> list[str]:
     with Tompion(engine=False) as tompion:
-        return [item.schedule_id for item in tompion.list_schedules(status="paused", limit=1_000).items]
+        return [item.schedule_id for item in tompion.schedules.list(status="paused", limit=1_000).items]
 
 
 def text(left: CommandResult) -> Any:
@@ -110,14 +110,14 @@ def test_an_ambiguous_selection_changes_nothing(argv: tuple[str, ...], message: 
 
 def test_an_interrupted_action_prints_how_to_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     fill(MANY)
-    real = vars(SyncMethods)["pause_matching"]
+    real = Schedules.pause_matching
 
-    def failing(home: Tompion, **arguments: Any) -> Any:
+    def failing(schedules: Schedules, **arguments: Any) -> Any:
         if arguments.get("after"):
             raise StoreUnavailable("the store has gone")
-        return real.__get__(home, Tompion)(**arguments)
+        return real(schedules, **arguments)
 
-    monkeypatch.setattr(Tompion, "pause_matching", failing)
+    monkeypatch.setattr(Schedules, "pause_matching", failing)
     left = run(["schedules", "pause", "--all", "--yes"])
     assert left.code == 6
     assert left.err == "Paused 100 schedules. There are more: --after s099\ntompion: the store has gone\n"

@@ -35,8 +35,8 @@ def checks(*argv: str) -> tuple[int, dict[str, tuple[str, str]]]:
     left = run(["doctor", *argv, "-o", "json"])
     result: dict[str, tuple[str, str]] = {}
     for item in json.loads(left.out):
-        if result.get(item["check"], ("ok", ""))[0] == "ok":
-            result[item["check"]] = (item["state"], item["text"])
+        if result.get(item["name"], ("ok", ""))[0] == "ok":
+            result[item["name"]] = (item["state"], item["text"])
     return left.code, result
 
 
@@ -71,7 +71,7 @@ def test_schedules_without_an_engine_are_bad_with_a_remedy() -> None:
     assert left.code == 1
     message = next(line for line in left.out.splitlines() if line.startswith("bad"))
     assert (
-        message == "bad   instances   no engine is running, no schedule fires; "
+        message == "bad   instances   no engine is running, so no schedule fires; "
         "start one with 'tompion serve' or 'tompion worker'"
     )
 

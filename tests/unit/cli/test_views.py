@@ -35,40 +35,40 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Any:
         )
         tompion.create("other", cron="*/5 9-17 1-7,15-21 JAN-JUN MON-FRI", function="tasks:a")
         tompion.pause(LONG, note="a long note " * 10, until="2099-01-01T00:00:00Z")
-        tompion.hint(LONG, interval_ms=120_000, reason="a long reason " * 10)
+        tompion.schedules.hint(LONG, interval_ms=120_000, reason="a long reason " * 10)
         tompion.trigger(LONG)
-        tompion.cancel_run(tompion.runs(LONG).items[0].run_id)
+        tompion.runs.cancel(tompion.runs.list(LONG).items[0].run_id)
         tompion.trigger(LONG, overlap="skip")
         tompion.backfill("other", "2026-01-05T00:00:00Z", "2026-01-05T12:00:00Z")
-        tompion.put_calendar({"name": LONG, "dates": ["2026-12-24"] * 1})
-        tompion.put_workflow(LONG, {"function": "tasks:a"})
-        tompion.pause_target(queue=LONG)
+        tompion.calendars.put({"name": LONG, "dates": ["2026-12-24"] * 1})
+        tompion.workflows.put(LONG, {"function": "tasks:a"})
+        tompion.queues.pause(LONG)
         yield tompion
 
 
 VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], None]]] = {
-    "schedules": (lambda home: home.list_schedules(), views.print_schedules),
-    "count": (lambda home: home.count_schedules(text="o"), views.print_count),
-    "same_spec": (lambda home: home.same_spec(LONG), views.print_same_spec),
+    "schedules": (lambda home: home.schedules.list(), views.print_schedules),
+    "count": (lambda home: home.schedules.count(text="o"), views.print_count),
+    "same_spec": (lambda home: home.schedules.same_spec(LONG), views.print_same_spec),
     "schedule": (lambda home: home.get(LONG), views.print_schedule),
     "description": (lambda home: home.describe(LONG), views.print_description),
-    "runs": (lambda home: home.runs(LONG), views.print_runs),
+    "runs": (lambda home: home.runs.list(LONG), views.print_runs),
     "runs of all schedules": (
-        lambda home: home.recent_runs(),
+        lambda home: home.runs.recent(),
         lambda page: views.print_runs(page, of_many=True),
     ),
     "upcoming": (lambda home: home.upcoming(seconds=86_400 * 7), stats.print_upcoming),
     "stats": (lambda home: home.stats(), stats.print_stats),
-    "notifications": (lambda home: home.list_notifications(), notifications.print_notifications),
-    "run": (lambda home: home.runs(LONG).items[0], views.print_run),
-    "backfills": (lambda home: home.backfills("other"), views.print_backfills),
-    "history": (lambda home: home.history(LONG), changes.print_changes),
-    "versions": (lambda home: home.versions("other"), views.print_versions),
-    "audit": (lambda home: home.history(), changes.print_changes),
-    "queues": (lambda home: home.list_queues(), queues.print_queues),
-    "instances": (lambda home: home.list_instances(), instances.print_instances),
-    "dropped_ranges": (lambda home: home.dropped_ranges(LONG), views.print_dropped),
-    "verification": (lambda home: home.verify("other"), views.print_verification),
+    "notifications": (lambda home: home.notifications.list(), notifications.print_notifications),
+    "run": (lambda home: home.runs.list(LONG).items[0], views.print_run),
+    "backfills": (lambda home: home.schedules.backfills("other"), views.print_backfills),
+    "history": (lambda home: home.schedules.history(LONG), changes.print_changes),
+    "versions": (lambda home: home.schedules.versions("other"), views.print_versions),
+    "audit": (lambda home: home.audit.list(), changes.print_changes),
+    "queues": (lambda home: home.queues.list(), queues.print_queues),
+    "instances": (lambda home: home.instances.list(), instances.print_instances),
+    "dropped_ranges": (lambda home: home.schedules.dropped_ranges(LONG), views.print_dropped),
+    "verification": (lambda home: home.schedules.verify("other"), views.print_verification),
 }
 
 

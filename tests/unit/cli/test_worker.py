@@ -25,7 +25,7 @@ from tompion.cli.logging.text import TextLog, duration
 from tompion.cli.main import main
 from tompion.cli.output.text import shorten, wrap
 from tompion.engine.telemetry.events import EngineEvents, Event
-from tompion.runtime import signals
+from tompion.runtime import stop_signals
 from tompion.runtime.url_masking import mask_password
 
 NOON = 1_774_699_200  # 2026-03-28 12:00:00Z
@@ -320,18 +320,18 @@ class Ended(NamedTuple):
 def signalled(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> Ended:
     """Send signals to this process during a graceful stop."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "exit_now", left.append)
+    monkeypatch.setattr(stop_signals, "exit_now", left.append)
 
     async def run() -> int | None:
-        with signals.handle_stop_signals(30) as state:
+        with stop_signals.handle_stop_signals(30) as state:
             for number in numbers:
                 signal.raise_signal(number)
             await asyncio.wait_for(state.requested.wait(), 30)
         return state.code
 
-    before = [signal.getsignal(number) for number in signals.SIGNALS]
+    before = [signal.getsignal(number) for number in stop_signals.SIGNALS]
     code = asyncio.run(run())
-    assert [signal.getsignal(number) for number in signals.SIGNALS] == before
+    assert [signal.getsignal(number) for number in stop_signals.SIGNALS] == before
     return Ended(code, left)
 
 
@@ -354,9 +354,9 @@ def test_a_running_function_does_not_block_the_exit(
 ) -> None:
     """Python joins every thread at exit, so a worker with a busy thread would never have stopped."""
     left: list[int] = []
-    monkeypatch.setattr(signals, "exit_now", left.append)
+    monkeypatch.setattr(stop_signals, "exit_now", left.append)
     release = threading.Event()
-    thread = threading.Thread(target=release.wait, name=f"{signals.FUNCTION_THREADS}_0", daemon=True)
+    thread = threading.Thread(target=release.wait, name=f"{stop_signals.FUNCTION_THREADS}_0", daemon=True)
     thread.start()
     with pytest.raises(typer.Exit):
         exit_process(0, QueuedLog(TextLog(clock)))

@@ -10,7 +10,7 @@ import pytest
 from tompion.config.settings import ENUM_SETTINGS, MAX_VALUES, MAY_BE_ZERO, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.operations.schedules.definition import NUMBERS
+from tompion.operations.schedules.schedule_document import NUMBERS
 from tompion.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]

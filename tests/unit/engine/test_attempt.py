@@ -13,7 +13,7 @@ def attempt_in(state: AttemptState) -> Attempt:
     """An attempt in one state. Its row does not matter here."""
     attempt = Attempt.__new__(Attempt)
     attempt.state = state
-    attempt.is_wanted = state in (AttemptState.CREATED, AttemptState.RUNNING)
+    attempt.should_continue = state in (AttemptState.CREATED, AttemptState.RUNNING)
     return attempt
 
 
@@ -50,4 +50,4 @@ def test_cancellation_depends_on_whether_the_task_has_started(before: AttemptSta
     attempt = attempt_in(before)
     attempt.cancel()
     assert attempt.state is after
-    assert not attempt.is_wanted
+    assert not attempt.should_continue

@@ -62,7 +62,7 @@ def stacks(harness: EngineHarness, monkeypatch: pytest.MonkeyPatch) -> dict[str,
 def test_claim_is_at_most_four_frames_below_the_loop_that_wakes_up(stacks: dict[str, list[str]]) -> None:
     loop, *between = stacks["claim"]
     assert loop == "find"
-    assert between == ["_pass", "run", "run_leased", "on_time"]
+    assert between == ["_run_pass", "run", "run_leased", "on_time"]
     assert len(between) <= MAX_FRAMES_TO_CLAIM
 
 

@@ -119,7 +119,7 @@ def test_run_times_out_after_max_execution_ms(harness: EngineHarness) -> None:
 def test_function_that_suppresses_its_cancellation_times_out(harness: EngineHarness) -> None:
     harness.create(max_execution_ms=5_000, overlap_policy="allow")
 
-    async def stubborn(dag: Any, meta: RunContext) -> Completed:
+    async def stubborn(dag: Any, run_context: RunContext) -> Completed:
         try:
             await pause(600)
         except asyncio.CancelledError:
@@ -141,12 +141,12 @@ def test_function_that_ignores_its_deadline_is_given_up(harness: EngineHarness) 
     harness.create(max_execution_ms=5_000, overlap_policy="skip", cron="1,2 8 * * *")
     ended: list[str] = []
 
-    async def deaf(dag: Any, meta: RunContext) -> Completed:
-        until = harness.loop.time() + (90 if meta.run_at.minute == 1 else 1)
+    async def deaf(dag: Any, run_context: RunContext) -> Completed:
+        until = harness.loop.time() + (90 if run_context.run_at.minute == 1 else 1)
         while harness.loop.time() < until:
             with suppress(asyncio.CancelledError):
                 await pause(until - harness.loop.time())
-        ended.append(f"{meta.run_at:%H:%M}")
+        ended.append(f"{run_context.run_at:%H:%M}")
         return Completed()
 
     harness.executor.run = deaf  # type: ignore[method-assign]  # another function in its place

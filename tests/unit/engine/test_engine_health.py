@@ -48,7 +48,7 @@ def test_hanging_loop_is_a_problem(harness: EngineHarness) -> None:
             await pause(1e6)
             raise AssertionError
 
-        engine.finder._pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
+        engine.finder._run_pass = stuck  # type: ignore[method-assign]  # as if a statement never came back
         await pause(100)
         for task in list(engine.supervisor.tasks):
             task.cancel()

@@ -25,8 +25,8 @@ class Misbehaving(Executor):
     def __init__(self, way: Callable[[RunContext], Coroutine[Any, Any, Completed]]) -> None:
         self._way = way
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
-        return await self._way(meta)
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
+        return await self._way(run_context)
 
 
 async def raises_uncatchable(launch: RunContext) -> Completed:

@@ -55,7 +55,7 @@ class Meter:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: Counter[str] = Counter()
-        for name in ("rows", "many", "many_rows", "change_runs"):
+        for name in ("rows", "execute_many", "execute_many_returning", "change_runs"):
             monkeypatch.setattr(SqliteTransaction, name, self._counted(getattr(SqliteTransaction, name)))
 
     def _counted(self, send: Callable[..., Any]) -> Callable[..., Any]:

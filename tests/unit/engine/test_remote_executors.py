@@ -13,6 +13,7 @@ from tompion.config.settings import Settings
 from tompion.errors import InvalidField, LaunchRefused, StaleReport
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.model.run import RunState
+from tompion.model.worker import ReportAck
 from tompion.operations.resources import workflows
 from tompion.operations.runs import callbacks, read
 from tompion.runtime.clock import pause
@@ -27,15 +28,15 @@ class Remote(Executor):
         self.taken: list[RunContext] = []
         self.end_calls: list[str] = []
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
-        self.taken.append(meta)
-        return Accepted(f"job-{meta.attempt}")
+    async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
+        self.taken.append(run_context)
+        return Accepted(f"job-{run_context.attempt}")
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         self.end_calls.append(f"cancel {execution_id}")
         return True
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, run_context: RunContext, execution_id: str | None) -> None:
         self.end_calls.append(f"terminate {execution_id}")
 
 
@@ -46,14 +47,14 @@ class Followed(Remote):
         super().__init__()
         self.ended = asyncio.Event()
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
-        self.taken.append(meta)
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
+        self.taken.append(run_context)
         await self.ended.wait()
         return Completed(RunState.CANCELLED)
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         self.ended.set()
-        return await super().cancel(dag, meta, execution_id)
+        return await super().cancel(dag, run_context, execution_id)
 
 
 @pytest.fixture
@@ -64,8 +65,8 @@ def target(harness: EngineHarness) -> Remote:
     return remote
 
 
-def report(harness: EngineHarness, launch: RunContext, event: str, **fields: Any) -> callbacks.ReportAck:
-    heard: callbacks.ReportAck = harness.call(callbacks.report_run, launch.token, event, **fields)
+def report(harness: EngineHarness, launch: RunContext, event: str, **fields: Any) -> ReportAck:
+    heard: ReportAck = harness.call(callbacks.report_run, launch.token, event, **fields)
     return heard
 
 
@@ -212,10 +213,10 @@ def test_slots_are_limited_per_target(harness: EngineHarness) -> None:
         def __init__(self) -> None:
             self.active: list[str] = []
 
-        def target(self, dag: Any, meta: RunContext) -> str:
+        def target(self, dag: Any, run_context: RunContext) -> str:
             return str(dag)
 
-        async def run(self, dag: Any, meta: RunContext) -> Completed:
+        async def run(self, dag: Any, run_context: RunContext) -> Completed:
             self.active.append(dag)
             self.most = max(self.most, self.active.count("slow"))
             assert len(self.active) <= self.max_active
@@ -263,12 +264,12 @@ def test_cancelled_run_may_clean_up(harness: EngineHarness) -> None:
     harness.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     tidied: list[int] = []
 
-    async def tidy(dag: Any, meta: RunContext) -> Completed:
+    async def tidy(dag: Any, run_context: RunContext) -> Completed:
         try:
             await pause(600)
         finally:
             await pause(5)
-            tidied.append(meta.run_at.minute)
+            tidied.append(run_context.run_at.minute)
         return Completed()
 
     harness.executor.run = tidy  # type: ignore[method-assign]  # another function in its place
@@ -287,12 +288,12 @@ def test_run_reports_progress_and_learns_that_it_is_not_wanted(harness: EngineHa
     harness.create(cron="1,2 8 * * *", overlap_policy="cancel_other")
     heard: list[bool] = []
 
-    async def work(dag: Any, meta: RunContext) -> Completed:
+    async def work(dag: Any, run_context: RunContext) -> Completed:
         with suppress(asyncio.CancelledError):
             for percent in range(0, 100, 5):
-                heard.append(meta.progress({"percent": percent}))
+                heard.append(run_context.progress({"percent": percent}))
                 await pause(4)
-        heard.append(meta.is_wanted)
+        heard.append(run_context.should_continue)
         return Completed()
 
     harness.executor.run = work  # type: ignore[method-assign]  # another function in its place

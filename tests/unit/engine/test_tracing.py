@@ -16,10 +16,10 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, Tra
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.unit.engine.harness import BEGIN, EngineHarness, kill
+from tompion.encoding.trace_context import read_traceparent, span_id_of, trace_id_of, traceparent_of
 from tompion.engine.telemetry.tracing import Tracing
 from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.run import RunState, idempotency_key
-from tompion.model.trace_context import read_traceparent, span_id_of, trace_id_of, traceparent_of
 from tompion.operations.schedules import control
 from tompion.runtime.clock import pause
 

@@ -158,7 +158,7 @@ def test_waiting_runs_are_launched_in_order_and_do_not_flood_the_target(harness:
     reached = [launch.run_at for launch, second in zip(launches, harness.launched_at(), strict=True) if second >= 20]
     assert reached == sorted(reached)
     assert len(reached) == len(set(reached)) == len(harness.states())
-    assert set(state.split()[1] for state in harness.states()) == {"SUCCESS"}
+    assert {state.split()[1] for state in harness.states()} == {"SUCCESS"}
 
 
 def test_other_targets_do_not_wait(harness: EngineHarness) -> None:

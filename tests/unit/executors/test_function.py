@@ -31,9 +31,11 @@ RUN = RunRow(
 )  # fmt: skip
 
 
-def launch(function: str | None, options: Any = NO_OPTIONS, waits: Callable[[bool], None] = ignore_wait) -> RunContext:
+def launch(
+    function: str | None, options: Any = NO_OPTIONS, on_wait: Callable[[bool], None] = ignore_wait
+) -> RunContext:
     action = Action(function=function, workflow_id=None if function else "flow", user_id="u1")
-    return RunContext(RUN, "default", "report", action, '{"a":1}', options, waits)
+    return RunContext(RUN, "default", "report", action, '{"a":1}', options, on_wait)
 
 
 def run(name: str, *, limit: int = 1_000) -> Completed:
@@ -322,16 +324,16 @@ def test_run_without_a_free_thread_waits() -> None:
             held.set()
             assert let_go.wait(SECONDS)
 
-        def note(name: str, waits: bool) -> None:
-            waits_seen.append((name, waits))
-            if (name, waits) == ("second", False):
+        def note(name: str, is_waiting: bool) -> None:
+            waits_seen.append((name, is_waiting))
+            if (name, is_waiting) == ("second", False):
                 began.set()
 
         sys.modules["waiting_tests"] = SimpleNamespace(hold=hold)  # type: ignore[assignment]  # a stand-in for a module
         executor = FunctionExecutor(max_threads=1)
-        first = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "first"))))
+        first = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", on_wait=partial(note, "first"))))
         await asyncio.to_thread(held.wait, SECONDS)
-        second = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", waits=partial(note, "second"))))
+        second = asyncio.create_task(executor.run(None, launch("waiting_tests:hold", on_wait=partial(note, "second"))))
         await asyncio.sleep(0)
         assert waits_seen == [("first", True), ("first", False), ("second", True)]
         let_go.set()
@@ -347,7 +349,7 @@ def test_function_context_can_be_pickled() -> None:
     """A function may pass the run to another process."""
 
     async def scenario() -> Completed:
-        context = launch("function_tests:pickles", waits=lambda waits: None)
+        context = launch("function_tests:pickles", on_wait=lambda is_waiting: None)
         async with aclosing(FunctionExecutor()) as executor:
             return await executor.run(None, context)
 

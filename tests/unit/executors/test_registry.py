@@ -25,7 +25,7 @@ class OtherPackageExecutor(Executor):
         self.configured = configured
         self.site = site
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
         return Completed()
 
 

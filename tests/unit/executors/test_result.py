@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tompion.encoding.bounded_text import json_value
 from tompion.executors.base import Completed
 from tompion.executors.result import success_result
-from tompion.model.codec import json_value
 
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)

@@ -343,7 +343,7 @@ def decide_request(overlap: Overlap | None, running: int, waiting: int, **policy
     decision = Decision(state, compiled, context_at())
     for number in (1, 2):
         origin = Origin(RunSource.TRIGGER, number, overlap, '{"n":1}', f"r{number}")
-        decision.request(Due(NOON, NOON_MS), origin)
+        decision.decide_request(Due(NOON, NOON_MS), origin)
     return decision
 
 
@@ -392,7 +392,7 @@ def test_later_of_two_buffered_requests_wins() -> None:
 def test_a_request_to_a_shadow_and_to_a_paused_target() -> None:
     assert rows_of(decide_request(Overlap.ALLOW, 0, 0, shadow=True)) == [skipped(Reason.SHADOW)] * 2
     decision = Decision(state_of(compiled_of()), compiled_of(), context_at(target_paused=True))
-    decision.request(Due(NOON, NOON_MS), Origin(RunSource.BACKFILL, 4, Overlap.ALLOW))
+    decision.decide_request(Due(NOON, NOON_MS), Origin(RunSource.BACKFILL, 4, Overlap.ALLOW))
     assert rows_of(decision) == [(RunState.BUFFERED, Reason.TARGET_PAUSED)]
     assert decision.runs[0].source == RunSource.BACKFILL
 

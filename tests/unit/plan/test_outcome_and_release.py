@@ -15,8 +15,9 @@ from tompion.model.spec import SpecDocument
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.context import DecisionContext
 from tompion.plan.edit import after_run
-from tompion.plan.outcome import MAX_BACKOFF_DOUBLINGS, Outcome, free_slot, settle, should_pause
+from tompion.plan.outcome import Outcome, free_slot, settle, should_pause
 from tompion.plan.release import QueueRelease, release_queue
+from tompion.plan.retry import MAX_BACKOFF_DOUBLINGS
 
 NOW = NOON_MS + 10_000
 SUCCESS, FAILED, TIMED_OUT = RunState.SUCCESS, RunState.FAILED, RunState.TIMED_OUT

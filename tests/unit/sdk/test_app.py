@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pydoc
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.methods import groups_of, methods_of
 from tompion import AsyncTompion, Settings, Tompion
-from tompion.contract.methods import AsyncMethods, SyncMethods, _Async, _Sync
+from tompion.contract.async_methods import AsyncMethods
+from tompion.contract.routes import ROUTES
+from tompion.contract.sync_methods import SyncMethods
 from tompion.engine.telemetry.events import Event
 from tompion.errors import AlreadyExists, InvalidField, NotFound, TompionError
 from tompion.model.schedule import Run
@@ -107,25 +112,53 @@ class Waiter:
 # --- the twins --------------------------------------------------------------------------------------------------------
 
 
-def operations(kind: type, descriptor: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(kind).items() if isinstance(member, descriptor)}
+class Recorder(SyncMethods):
+    """Records the operation of a method, and whether it writes."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, Any, bool]] = []
+
+    def _run_operation(self, operation: Any, args: Any, kwargs: Any, *, writes: bool) -> Any:
+        assert args == ()
+        self.calls.append((operation, kwargs, writes))
 
 
-def test_both_app_classes_have_the_same_operations() -> None:
-    one, other = operations(AsyncMethods, _Async), operations(SyncMethods, _Sync)
+def test_both_app_classes_have_the_same_methods() -> None:
+    one, other = methods_of(AsyncMethods), methods_of(SyncMethods)
     assert list(one) == list(other)
     for name in one:
-        assert (one[name].operation, one[name].writes) == (other[name].operation, other[name].writes), name
+        assert inspect.iscoroutinefunction(one[name]), name
+        assert not inspect.iscoroutinefunction(other[name]), name
+        assert inspect.signature(one[name]) == inspect.signature(other[name]), name
+        assert one[name].__doc__ == other[name].__doc__, name
+    assert list(groups_of(AsyncMethods)) == list(groups_of(SyncMethods))
 
 
-def test_every_operation_is_documented_and_reads_are_marked() -> None:
-    reads = {"get", "list_schedules", "history", "versions", "backfills", "hints", "runs", "get_run", "dropped_ranges",
-             "describe", "verify", "preview", "get_workflow", "list_workflows", "list_queues", "get_calendar",
-             "list_calendars", "list_keys", "list_instances", "get_backfill", "recent_runs", "upcoming",
-             "stats", "diff", "forecast", "summaries", "problems", "list_notifications", "verify_audit",
-             "count_schedules", "same_spec"}  # fmt: skip
-    members = operations(SyncMethods, _Sync)
-    assert {name for name, member in members.items() if not member.writes} == reads
+@pytest.mark.parametrize("name", methods_of(SyncMethods))
+def test_a_method_runs_its_operation_with_its_arguments(name: str) -> None:
+    """A default is not sent, so that the service decides it."""
+    recorder = Recorder()
+    method = attrgetter(name)(recorder)
+    parameters = inspect.signature(method).parameters.values()
+    required = {parameter.name: object() for parameter in parameters if parameter.default is inspect.Parameter.empty}
+    optional = {parameter.name: object() for parameter in parameters if parameter.name not in required}
+    method(**required)
+    method(**required, **optional)
+    (operation, first, writes), (again, second, writes_again) = recorder.calls
+    route = next(route for route in ROUTES if operation in (route.stub, route.if_match))
+    assert (operation, writes, writes_again) == (again, route.writes, route.writes)
+    assert (first, second) == (required, required | optional)
+
+
+def test_every_method_is_documented_and_reads_are_marked() -> None:
+    reads = {"get", "describe", "preview", "upcoming", "stats", "forecast", "problems", "schedules.list",
+             "schedules.count", "schedules.history", "schedules.versions", "schedules.backfills", "schedules.hints",
+             "schedules.get_backfill", "schedules.dropped_ranges", "schedules.verify", "schedules.diff",
+             "schedules.summaries", "schedules.same_spec", "runs.list", "runs.recent", "runs.get", "workflows.get",
+             "workflows.list", "queues.list", "calendars.get", "calendars.list", "keys.list", "instances.list",
+             "notifications.list", "audit.list", "audit.verify"}  # fmt: skip
+    members = methods_of(SyncMethods)
+    assert {name for name, member in members.items() if "_read" in member.__code__.co_names} == reads
     assert all(member.__doc__ for member in members.values())
 
 
@@ -133,23 +166,29 @@ def test_both_app_classes_have_the_same_constructor() -> None:
     assert inspect.signature(AsyncTompion.__init__) == inspect.signature(Tompion.__init__)
 
 
-def test_an_operation_keeps_its_documentation(url: str) -> None:
+def test_help_shows_the_fields_of_a_schedule(url: str) -> None:
     with Tompion(url, engine=False) as tompion:
-        assert tompion.pause.__doc__ == operations(AsyncMethods, _Async)["pause"].__doc__
+        text = pydoc.plain(pydoc.render_doc(tompion.schedules.create))
+        fields = inspect.signature(tompion.preview).parameters
+    assert "create(schedule_id: 'str | None' = None, *, request_id: 'str | None' = None, cron: " in text
+    assert "overlap_policy: 'OverlapPolicy'" in text
+    assert "Create a schedule." in text
+    assert "timezone" in fields
+    assert "overlap_policy" not in fields
 
 
 def test_both_app_classes_accept_hints(url: str) -> None:
     async def ask() -> Any:
         async with AsyncTompion(url, engine=False, actor="planner") as tompion:
             await tompion.create("poll", intervals="1h", function="tasks:work", adaptive=True)
-            return await tompion.hint("poll", interval_ms=60_000, reason="it is busy")
+            return await tompion.schedules.hint("poll", interval_ms=60_000, reason="it is busy")
 
     arguments = asyncio.run(ask())
     with Tompion(url, engine=False) as tompion:
-        assert tompion.hints("poll") == arguments == tompion.describe("poll").outlook
+        assert tompion.schedules.hints("poll") == arguments == tompion.describe("poll").outlook
         assert (arguments.hints[0].author, arguments.hints[0].reason) == ("planner", "it is busy")
-        assert tompion.clear_hints("poll").hints == ()
-        assert tompion.reset_failures("poll").consecutive_failures == 0
+        assert tompion.schedules.clear_hints("poll").hints == ()
+        assert tompion.schedules.reset_failures("poll").consecutive_failures == 0
 
 
 def test_both_app_classes_preview_ticks(url: str) -> None:
@@ -224,7 +263,7 @@ def run_function(url: str, function: str, **arguments: Any) -> Run:
         tompion.create("job", cron=YEARLY, function=function, **arguments)
         created = tompion.trigger("job")
         waiter.wait("ended")
-        return tompion.get_run(created.run_id)
+        return tompion.runs.get(created.run_id)
 
 
 def test_an_asynchronous_function_succeeds(url: str, tasks: Any) -> None:
@@ -281,7 +320,7 @@ def test_the_asynchronous_app_executes_a_trigger(url: str, tasks: Any) -> None:
             with pytest.raises(AlreadyExists):
                 await tompion.create("job", cron=YEARLY, function="a:b")
             assert tompion.counts["runs_settled"] == 1
-            return await tompion.get_run(created.run_id)
+            return await tompion.runs.get(created.run_id)
 
     assert asyncio.run(scenario()).status == "SUCCESS"
 
@@ -292,9 +331,9 @@ def test_ticks_fire_and_the_ledger_verifies(url: str, tasks: Any) -> None:
         tompion.create("job", intervals=[{"every": 1}], function=f"{tasks.__name__}:without_argument")
         waiter.wait("ended", 2)
         tompion.pause("job")
-        runs = tompion.runs("job", status="SUCCESS").items
+        runs = tompion.runs.list("job", status="SUCCESS").items
         assert len(runs) >= 2
-        assert tompion.verify("job").ok
+        assert tompion.schedules.verify("job").ok
 
 
 def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
@@ -302,7 +341,7 @@ def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
         tompion.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         created = tompion.trigger("job")
     with Tompion(url, engine=False) as tompion:
-        run = tompion.get_run(created.run_id)
+        run = tompion.runs.get(created.run_id)
         assert (run.status, run.attempt) == ("ENQUEUED", 0)
         assert tompion.counts == {}
 
@@ -310,7 +349,7 @@ def test_without_an_engine_nothing_runs(url: str, tasks: Any) -> None:
 def test_namespaces_and_actors_are_separate(url: str) -> None:
     with Tompion(url, engine=False, namespace="a", actor="ann") as tompion:
         tompion.create("job", cron=YEARLY, function="a:b")
-        assert tompion.history("job").items[0].actor == "ann"
+        assert tompion.schedules.history("job").items[0].actor == "ann"
     with Tompion(url, engine=False, namespace="b") as tompion, pytest.raises(NotFound):
         tompion.get("job")
 
@@ -325,7 +364,7 @@ def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) ->
         created = tompion.trigger("job")
         assert tasks.held.wait(SECONDS)
     with Tompion(url, engine=False) as tompion:
-        assert tompion.get_run(created.run_id).attempt == 1
+        assert tompion.runs.get(created.run_id).attempt == 1
         tompion.patch("job", function=f"{tasks.__name__}:without_argument")
     tasks.let_go.set()
     tasks.held.clear()
@@ -334,7 +373,7 @@ def test_a_graceful_stop_releases_leases(url: str, tasks: Any, function: str) ->
             assert tasks.held.wait(SECONDS)
         else:
             waiter.wait("ended")
-        assert tompion.get_run(created.run_id).attempt == 2
+        assert tompion.runs.get(created.run_id).attempt == 2
     for thread in [item for item in threading.enumerate() if item.name.startswith("tompion-function")]:
         thread.join(SECONDS)
         assert not thread.is_alive(), "the function has ended, and its thread has not"
@@ -349,7 +388,7 @@ def test_a_graceful_stop_waits_for_runs(url: str, tasks: Any) -> None:
         assert tasks.held.wait(SECONDS)
         threading.Timer(0.05, tasks.let_go.set).start()
     with Tompion(url, engine=False) as again:
-        assert again.get_run(created.run_id).status == "SUCCESS"
+        assert again.runs.get(created.run_id).status == "SUCCESS"
 
 
 def test_one_app_executes_the_triggers_of_another(url: str, tasks: Any) -> None:
@@ -359,7 +398,7 @@ def test_one_app_executes_the_triggers_of_another(url: str, tasks: Any) -> None:
         manager.create("job", cron=YEARLY, function=f"{tasks.__name__}:without_argument")
         created = [manager.trigger("job") for _ in range(5)]
         waiter.wait("ended", 5)
-        assert [manager.get_run(run.run_id).status for run in created] == ["SUCCESS"] * 5
+        assert [manager.runs.get(run.run_id).status for run in created] == ["SUCCESS"] * 5
 
 
 SLEEPER = """
@@ -414,14 +453,14 @@ def test_two_processes_execute_each_trigger_once(url: str, tmp_path: Path) -> No
             tompion.create("job", cron=YEARLY, function="os:getpid")
             created = tompion.trigger("job")
             assert child.stdout.readline() == "ended job\n"
-            assert tompion.get_run(created.run_id).result == child.pid
+            assert tompion.runs.get(created.run_id).result == child.pid
         with Tompion(url, settings=QUICK, listener=waiter) as tompion:
             more = [tompion.trigger("job") for _ in range(10)]
             child.stdin.write("\n")
             child.stdin.close()
             assert child.wait(SECONDS) == 0
             wait_for_all(tompion, [run.run_id for run in more], waiter)
-            results = [tompion.get_run(run.run_id) for run in more]
+            results = [tompion.runs.get(run.run_id) for run in more]
     assert {run.attempt for run in results} <= {1, 2}
     assert all(isinstance(run.result, int) for run in results)
 
@@ -429,7 +468,7 @@ def test_two_processes_execute_each_trigger_once(url: str, tmp_path: Path) -> No
 def wait_for_all(tompion: Tompion, run_ids: list[str], waiter: Waiter) -> None:
     """Wait until all runs have ended. Only the runs of this process are events."""
     ended = 0
-    while any(tompion.get_run(run_id).status != "SUCCESS" for run_id in run_ids):
+    while any(tompion.runs.get(run_id).status != "SUCCESS" for run_id in run_ids):
         ended += 1
         waiter.wait("ended", ended)
 

@@ -95,7 +95,7 @@ def test_a_function_of_the_main_program_is_called(url: str) -> None:
 
     @app.schedule(YEARLY, schedule_id="local", payload={"n": 5})
     def local(run: RunContext) -> str:
-        results.append((run.payload, run.is_wanted, run.heartbeat(), run.progress({"percent": 10})))
+        results.append((run.payload, run.should_continue, run.heartbeat(), run.progress({"percent": 10})))
         called.set()
         return "done"
 
@@ -103,7 +103,7 @@ def test_a_function_of_the_main_program_is_called(url: str) -> None:
         created = app.trigger("local")
         assert called.wait(SECONDS)
     with Tompion(url, engine=False) as reader:
-        assert reader.get_run(created.run_id).result == "done"
+        assert reader.runs.get(created.run_id).result == "done"
     assert results == [({"n": 5}, True, True, True)]
 
 

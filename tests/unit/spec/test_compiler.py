@@ -41,17 +41,19 @@ SAME: list[tuple[Spec, Spec]] = [
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_equal_specs_share_one_compiled_form(one: Spec, other: Spec) -> None:
     assert one is not other
-    assert tompion.compile(one) is tompion.compile(other) is one.compile()
+    assert tompion.compile_spec(one) is tompion.compile_spec(other) is one.compile()
 
 
 def test_cron_string_is_compiled_once_per_zone() -> None:
-    assert tompion.compile("0 9 * * *", BERLIN) is tompion.compile("0 9 * * *", BERLIN)
-    assert tompion.compile("0 9 * * *", BERLIN) is not tompion.compile("0 9 * * *")
+    assert tompion.compile_spec("0 9 * * *", BERLIN) is tompion.compile_spec("0 9 * * *", BERLIN)
+    assert tompion.compile_spec("0 9 * * *", BERLIN) is not tompion.compile_spec("0 9 * * *")
 
 
 @pytest.mark.parametrize("difference", [{"timezone": BERLIN}, {"start_at": "2026-01-01"}, {"dst_gap": "skip"}])
 def test_different_specs_do_not_share_a_compiled_form(difference: Data) -> None:
-    assert tompion.compile(Spec(cron="0 9 * * *", **difference)) is not tompion.compile(Spec(cron="0 9 * * *"))
+    assert tompion.compile_spec(Spec(cron="0 9 * * *", **difference)) is not tompion.compile_spec(
+        Spec(cron="0 9 * * *")
+    )
 
 
 WITHOUT_H = ["0 9 * * *", "*/5 8-18 1,15 * MON-FRI", "@daily", "@every 5m"]
@@ -60,15 +62,17 @@ WITH_A_LETTER_H = ["0 9 * * THU", "0 9 1 MARCH *", "@hourly", "@monthly", "CRON_
 
 @pytest.mark.parametrize("text", WITHOUT_H)
 def test_spec_without_h_is_shared_by_all_schedules(text: str) -> None:
-    assert tompion.compile(Spec(cron=text), schedule_id="a") is tompion.compile(Spec(cron=text), schedule_id="b")
-    assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
+    assert tompion.compile_spec(Spec(cron=text), schedule_id="a") is tompion.compile_spec(
+        Spec(cron=text), schedule_id="b"
+    )
+    assert tompion.compile_spec(text, schedule_id="a") is tompion.compile_spec(text, schedule_id="b")
 
 
 @pytest.mark.parametrize("text", WITH_A_LETTER_H)
 def test_letter_h_in_a_name_does_not_depend_on_the_id(text: str) -> None:
     """Regression: a hundred thousand schedules with ``@hourly`` were compiled a hundred thousand times."""
     assert not depends_on_schedule_id(Spec(cron=text))
-    assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
+    assert tompion.compile_spec(text, schedule_id="a") is tompion.compile_spec(text, schedule_id="b")
 
 
 @pytest.mark.parametrize(
@@ -82,11 +86,14 @@ def test_letter_h_in_a_name_does_not_depend_on_the_id(text: str) -> None:
     ],
 )
 def test_spec_with_h_depends_on_the_id_only(spec: Data) -> None:
-    one, same, other = (tompion.compile(Spec(**spec), schedule_id=name) for name in ("nightly", "nightly", "weekly"))
+    one, same, other = (
+        tompion.compile_spec(Spec(**spec), schedule_id=name) for name in ("nightly", "nightly", "weekly")
+    )
     assert one is same
     assert one is not other
     ticks = {
-        name: list(tompion.compile(Spec(**spec), schedule_id=name).between_epochs(0, 86_400)) for name in "abcdefgh"
+        name: list(tompion.compile_spec(Spec(**spec), schedule_id=name).between_epochs(0, 86_400))
+        for name in "abcdefgh"
     }
     assert len({tuple(schedule_ticks) for schedule_ticks in ticks.values()}) > 1
 
@@ -105,7 +112,7 @@ def test_unused_calendars_do_not_change_the_compiled_form() -> None:
 
 
 def test_document_can_be_compiled_directly() -> None:
-    assert tompion.compile(SpecDocument(cron=("0 9 * * *",))).next_epoch(0) == 9 * 3600
+    assert tompion.compile_spec(SpecDocument(cron=("0 9 * * *",))).next_epoch(0) == 9 * 3600
 
 
 # --- very many at once ------------------------------------------------------------------------------------------
@@ -115,12 +122,12 @@ SOME = ["0 9 * * *", "*/7 * * * *", "0 0 30 2 *", "@every 90m", "0 9 * * *"]
 
 @given(st.lists(st.sampled_from(SOME), max_size=12), st.integers(-10, HORIZON + 10))
 def test_next_many_equals_single_calls(texts: list[str], after: int) -> None:
-    compiled = [tompion.compile(text) for text in texts]
+    compiled = [tompion.compile_spec(text) for text in texts]
     assert tompion.next_many(compiled, after) == [ticks.next_epoch(after) for ticks in compiled]
 
 
 def test_next_many_accepts_one_instant_per_spec() -> None:
-    ticks = tompion.compile("0 9 * * *")
+    ticks = tompion.compile_spec("0 9 * * *")
     assert tompion.next_many([ticks, ticks, ticks], [0, 86_400, 0]) == [32_400, 118_800, 32_400]
 
 
@@ -130,7 +137,7 @@ def test_next_many_of_nothing_is_empty() -> None:
 
 def test_next_many_rejects_a_wrong_number_of_instants() -> None:
     with pytest.raises(ValueError, match="zip"):
-        tompion.next_many([tompion.compile("0 9 * * *")], [0, 1])
+        tompion.next_many([tompion.compile_spec("0 9 * * *")], [0, 1])
 
 
 def test_next_many_computes_a_shared_spec_once_per_instant() -> None:
@@ -153,11 +160,11 @@ def test_next_many_computes_a_shared_spec_once_per_instant() -> None:
 def test_zone_may_be_in_the_prefix_or_the_timezone_or_both() -> None:
     expected = utc("2026-07-01T07:00")
     for ticks in (
-        tompion.compile("0 9 * * *", BERLIN),
-        tompion.compile("CRON_TZ=Europe/Berlin 0 9 * * *"),
-        tompion.compile("TZ=Europe/Berlin 0 9 * * *", BERLIN),
-        tompion.compile(Spec(cron="0 9 * * *", timezone=BERLIN)),
-        tompion.compile(Spec(cron="CRON_TZ=Europe/Berlin 0 9 * * *", timezone=BERLIN)),
+        tompion.compile_spec("0 9 * * *", BERLIN),
+        tompion.compile_spec("CRON_TZ=Europe/Berlin 0 9 * * *"),
+        tompion.compile_spec("TZ=Europe/Berlin 0 9 * * *", BERLIN),
+        tompion.compile_spec(Spec(cron="0 9 * * *", timezone=BERLIN)),
+        tompion.compile_spec(Spec(cron="CRON_TZ=Europe/Berlin 0 9 * * *", timezone=BERLIN)),
     ):
         assert ticks.next_epoch(utc("2026-07-01")) == expected
 
@@ -168,7 +175,7 @@ def test_different_zones_are_rejected() -> None:
     assert caught.value.field == "cron[1]"
     assert caught.value.hint == "set the zone in one place"
     with pytest.raises(InvalidSpec, match="the prefix is Asia/Tokyo") as caught:
-        tompion.compile("CRON_TZ=Asia/Tokyo 0 9 * * *", BERLIN)
+        tompion.compile_spec("CRON_TZ=Asia/Tokyo 0 9 * * *", BERLIN)
     assert caught.value.field == "cron"
 
 
@@ -180,7 +187,7 @@ def test_each_cron_string_may_have_its_own_zone() -> None:
 
 def test_spec_rejects_a_second_timezone() -> None:
     with pytest.raises(InvalidSpec, match="timezone is set twice") as caught:
-        tompion.compile(Spec(cron="0 9 * * *"), BERLIN)
+        tompion.compile_spec(Spec(cron="0 9 * * *"), BERLIN)
     assert caught.value.field == "timezone"
 
 
@@ -200,8 +207,8 @@ def test_rrule_with_another_zone_is_rejected_with_a_hint(spec: Data, message: st
 
 def test_unknown_zone_is_rejected_everywhere() -> None:
     for build in (
-        lambda: tompion.compile("0 9 * * *", "Mars/Base"),
-        lambda: tompion.compile("CRON_TZ=Mars/Base 0 9 * * *"),
+        lambda: tompion.compile_spec("0 9 * * *", "Mars/Base"),
+        lambda: tompion.compile_spec("CRON_TZ=Mars/Base 0 9 * * *"),
         lambda: Spec(cron="0 9 * * *", timezone="Mars/Base"),
     ):
         with pytest.raises(UnknownZone, match="unknown time zone 'Mars/Base'"):
@@ -247,7 +254,7 @@ def test_dialect_defines_weekday_numbers() -> None:
 
 
 def test_ticks_are_from_1970_up_to_2201() -> None:
-    ticks = tompion.compile("0 0 * * *")
+    ticks = tompion.compile_spec("0 0 * * *")
     assert ticks.next_epoch(-(10**12)) == 0
     assert ticks.next_epoch(-1) == 0
     assert ticks.prev_epoch(0) is None
@@ -292,7 +299,7 @@ def test_start_and_end_are_inclusive_in_both_directions(source: Data) -> None:
 
 
 def test_between_includes_both_ends_and_is_empty_backwards() -> None:
-    ticks = tompion.compile("0 * * * *")
+    ticks = tompion.compile_spec("0 * * * *")
     assert list(ticks.between_epochs(3_600, 7_200)) == [3_600, 7_200]
     assert list(ticks.between_epochs(3_601, 7_199)) == []
     assert list(ticks.between_epochs(7_200, 3_600)) == []

@@ -58,7 +58,7 @@ def test_hash_matches_the_test_vectors(
     schedule: str, minute: int, hour: int, day: int, jitter: int, delay: int
 ) -> None:
     """A change would move the fires of every schedule that uses H or jitter."""
-    tick = tompion.compile("H H H * *", schedule_id=schedule).next_epoch(0)
+    tick = tompion.compile_spec("H H H * *", schedule_id=schedule).next_epoch(0)
     assert tick is not None
     moment = datetime.fromtimestamp(tick, UTC)
     assert (moment.minute, moment.hour, moment.day) == (minute, hour, day)
@@ -84,27 +84,27 @@ def test_hash_separates_its_parts() -> None:
 
 def test_hash_does_not_depend_on_the_process() -> None:
     """Python's hash() has a new salt in each process. This hash must not."""
-    code = "import tompion; print(tompion.compile('H H H H H', schedule_id='daily-report').next_epoch(0))"
+    code = "import tompion; print(tompion.compile_spec('H H H H H', schedule_id='daily-report').next_epoch(0))"
     answers = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | {"PYTHONHASHSEED": salt}
         ).stdout
         for salt in ("1", "2")
     }
-    expected = tompion.compile("H H H H H", schedule_id="daily-report").next_epoch(0)
+    expected = tompion.compile_spec("H H H H H", schedule_id="daily-report").next_epoch(0)
     assert answers == {f"{expected}\n".encode()}
 
 
 def test_any_text_can_be_hashed() -> None:
     assert 0 <= hash_number("\ud800\0", "minute", 60) < 60
-    assert tompion.compile("H * * * *", schedule_id="\ud800").next_epoch(0) is not None
+    assert tompion.compile_spec("H * * * *", schedule_id="\ud800").next_epoch(0) is not None
 
 
 # ---------------------------------------------------------------- H
 
 
 def hashed_times(text: str) -> list[datetime]:
-    ticks = [tompion.compile(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
+    ticks = [tompion.compile_spec(text, schedule_id=schedule).next_epoch(NEW_YEAR - 1) for schedule in SCHEDULES]
     return [datetime.fromtimestamp(tick, UTC) for tick in ticks if tick is not None]
 
 
@@ -155,7 +155,7 @@ def test_days_months_and_weekdays_are_filled_too() -> None:
 )
 def test_h_in_any_field_depends_on_the_schedule(text: str) -> None:
     """Equal strings share one compiled form. A string with ``H`` must not be shared between schedules."""
-    assert len({tompion.compile(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
+    assert len({tompion.compile_spec(text, schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
     spec = Spec(cron=text)
     assert len({spec.compile(schedule_id=schedule).next_epoch(0) for schedule in SCHEDULES[:200]}) > 1
 
@@ -169,7 +169,7 @@ def test_h_in_a_calendar_and_in_an_exclusion_depends_on_the_schedule() -> None:
 
 def test_spec_without_h_does_not_depend_on_the_schedule() -> None:
     for text in ("0 9 * * THU", "0 0 1 MARCH *", "@hourly"):
-        assert tompion.compile(text, schedule_id="a") is tompion.compile(text, schedule_id="b")
+        assert tompion.compile_spec(text, schedule_id="a") is tompion.compile_spec(text, schedule_id="b")
         assert Spec(cron=text).compile(schedule_id="a") is Spec(cron=text).compile(schedule_id="b")
 
 
@@ -190,7 +190,7 @@ def test_jitter_reaches_both_ends_of_its_range() -> None:
 
 
 def test_zero_jitter_has_no_offset() -> None:
-    ticks = tompion.compile("0 9 * * *")
+    ticks = tompion.compile_spec("0 9 * * *")
     assert jitter_offset_ms("a", NEW_YEAR, 0) == 0
     assert fire_time_ms(ticks, 9 * HOUR, schedule_id="a", jitter_ms=0) == 9 * HOUR * 1000
 
@@ -211,7 +211,7 @@ def test_jitter_differs_from_tick_to_tick() -> None:
 
 @pytest.mark.parametrize(("mode", "low", "high"), [("symmetric", -1800, 1800), ("delay", 0, 3600)])
 def test_jitter_spreads_daily_schedules_evenly_over_an_hour(mode: JitterMode, low: int, high: int) -> None:
-    ticks = tompion.compile("0 12 * * *")
+    ticks = tompion.compile_spec("0 12 * * *")
     noon = NEW_YEAR + 12 * HOUR
     fires = [
         fire_time_ms(ticks, noon, schedule_id=schedule, jitter_ms=max(high, 1800) * 1000, mode=mode) / 1000 - noon
@@ -249,7 +249,7 @@ def test_jitter_stays_within_half_of_the_gaps_and_keeps_the_order(text: str, mod
 
 def test_jitter_uses_its_whole_range_in_a_wide_gap() -> None:
     """The cap is half the gap to the neighbours, and not less: with a gap of a minute offsets reach ±29.999 s."""
-    ticks = tompion.compile("* * * * *")
+    ticks = tompion.compile_spec("* * * * *")
     offsets = [
         fire_time_ms(ticks, NEW_YEAR, schedule_id=schedule, jitter_ms=10**6) - NEW_YEAR * 1000 for schedule in SCHEDULES
     ]

@@ -480,7 +480,7 @@ def test_day_of_a_named_calendar_is_in_its_own_zone() -> None:
 
 
 def test_many_specs_are_computed_at_once() -> None:
-    one, other = tompion.compile("0 9 * * *"), tompion.compile("0 10 * * *")
+    one, other = tompion.compile_spec("0 9 * * *"), tompion.compile_spec("0 10 * * *")
     assert tompion.next_many([one, other, one], 0) == [9 * HOUR, 10 * HOUR, 9 * HOUR]
     assert tompion.next_many([one, one], [0, 9 * HOUR]) == [9 * HOUR, DAY + 9 * HOUR]
     assert tompion.next_many([FixedDelayTicks(5, GREENWICH)], HORIZON) == [None]

@@ -70,7 +70,7 @@ policies = st.fixed_dictionaries(
 
 
 def iso(epoch: int, *, wall: bool = False) -> str:
-    from tompion.model.instant import datetime_s, wall_datetime
+    from tompion.encoding.instant import datetime_s, wall_datetime
 
     return (wall_datetime(epoch) if wall else datetime_s(epoch)).isoformat()
 

@@ -13,7 +13,7 @@ from tompion.store.base import Transaction
 from tompion.store.driver_transaction import DriverTransaction
 from tompion.store.postgres.driver import PostgresTransaction
 from tompion.store.sql_loader import load_queries
-from tompion.store.sqlite.driver import SqliteTransaction, _unnumbered
+from tompion.store.sqlite.driver import SqliteTransaction, _with_plain_placeholders
 
 STORE = Path(base.__file__).parent
 TABLES = {path.stem for path in Path(str(tables.__file__)).parent.glob("*.py")} - {"__init__"}
@@ -44,7 +44,10 @@ def test_each_statement_is_used_by_the_module_of_its_table(dialect: str) -> None
 def test_each_statement_that_the_store_names_exists() -> None:
     queries = load_queries("tompion.store.sqlite")
     for path in (STORE / "tables").glob("*.py"):
-        names = re.findall(r'\.(?:rows|many|many_rows|_one|_runs|_many_runs|_changed)\(\s*"(\w+)"', path.read_text())
+        names = re.findall(
+            r'\.(?:rows|execute_many|execute_many_returning|_one|_runs|_many_runs|_changed)\(\s*"(\w+)"',
+            path.read_text(),
+        )
         assert [name for name in names if name not in queries] == []
 
 
@@ -66,7 +69,7 @@ def test_rows_are_bound_without_numbered_parameters(name: str) -> None:
     """Regression: Python 3.12.0 to 3.12.3 warned for each statement with ``?1`` that was bound to a sequence."""
     text = load_queries("tompion.store.sqlite")[name]
     numbers = [int(number) for number in re.findall(r"\?(\d+)", text)]
-    statement, arrange = _unnumbered(text)
+    statement, arrange = _with_plain_placeholders(text)
     assert not re.search(r"\?\d", statement)
     row = [f"value {number}" for number in range(1, max(numbers, default=1) + 1)]
     expected = [f"value {number}" for number in numbers] or row

@@ -34,7 +34,7 @@ def test_a_week_across_a_clock_change_runs_at_local_times() -> None:
             "2026-04-02T07:00:00+00:00",
         ]
         assert [run.status for run in rehearsal.all_runs("report")] == ["SUCCESS"] * 5
-        assert not rehearsal.verify("report").problems
+        assert not rehearsal.schedules.verify("report").problems
         assert rehearsal.now == datetime(2026, 4, 3, tzinfo=UTC)
 
 
@@ -91,7 +91,7 @@ def test_an_outage_passes_time_without_an_engine() -> None:
         rehearsal.advance(1)
         (run,) = rehearsal.all_runs("report")
         assert (f"{run.run_at:%H:%M}", run.reason) == ("00:30", "coalesced")
-        (span,) = rehearsal.dropped_ranges("report")
+        (span,) = rehearsal.schedules.dropped_ranges("report")
         assert (span.ticks, span.reason) == (2, "coalesced")
         with pytest.raises(InvalidField, match="cannot go back"):
             rehearsal.outage(-1)
@@ -100,7 +100,7 @@ def test_an_outage_passes_time_without_an_engine() -> None:
 def test_executors_can_be_replaced() -> None:
     target = RecordingExecutor(lambda: 0.0, lambda _: (0.0, Completed(result="1")))
     with Rehearsal(at=FRIDAY, executors={"http": target}) as rehearsal:
-        rehearsal.put_workflow("flow", {"executor": "http", "dag": 1, "triggers": [{"cron": "@hourly"}]})
+        rehearsal.workflows.put("flow", {"executor": "http", "dag": 1, "triggers": [{"cron": "@hourly"}]})
         rehearsal.advance("2h")
         assert len(target.executions) == 3
 
@@ -108,7 +108,7 @@ def test_executors_can_be_replaced() -> None:
 def test_misuse_of_a_rehearsal_raises() -> None:
     rehearsal = Rehearsal(at=FRIDAY)
     with pytest.raises(TompionError, match="has not started"):
-        rehearsal.list_schedules()
+        rehearsal.schedules.list()
     with rehearsal:
         with pytest.raises(InvalidField, match="cannot go back"):
             rehearsal.advance(-1)

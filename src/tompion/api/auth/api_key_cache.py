@@ -9,7 +9,7 @@ from functools import partial
 from tompion.api.auth.principal import ANY_NAMESPACE, Principal
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
-from tompion.model.security import PREFIX
+from tompion.model.api_key import PREFIX
 from tompion.operations.resources.api_keys import find_key
 from tompion.operations.runner import OperationRunner
 
@@ -40,7 +40,7 @@ class ApiKeyCache:
 
     async def _load(self, text: str) -> Principal:
         future = self._runner.send(
-            partial(find_key, text=text), namespace=ANY_NAMESPACE, actor="auth", writes=False, walled=False
+            partial(find_key, text=text), namespace=ANY_NAMESPACE, actor="auth", writes=False, restricted=False
         )
         key = await asyncio.wrap_future(future)
         if key is None:

@@ -15,7 +15,7 @@ from tompion.api.auth.principal import ANY_NAMESPACE, Principal
 from tompion.api.auth.session_cookie import SessionCookies
 from tompion.contract.roles import Role
 from tompion.errors import Unauthenticated
-from tompion.model.security import PREFIX
+from tompion.model.api_key import PREFIX
 
 if TYPE_CHECKING:
     from tompion.api.auth.jwt import JwtVerifier

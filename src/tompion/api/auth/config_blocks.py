@@ -37,11 +37,11 @@ class Block:
         return self._checked_text(field, self._required(field))
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return the values of a required field that holds one text or a list of texts."""
+        """Return the values of a required field that holds one text or a list of strings."""
         value = self._required(field)
         values = value if isinstance(value, list) else [value]
         if not values:
-            self.refuse(field, "empty list; expected text, or a list of texts")
+            self.refuse(field, "empty list; expected text, or a list of strings")
         return tuple(self._checked_text(field, text) for text in values)
 
     def seconds(self, field: str, default: int, minimum: int, maximum: int) -> int:

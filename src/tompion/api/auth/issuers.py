@@ -99,6 +99,7 @@ def _issuer(block: Block, environment: Mapping[str, str], elapsed: Callable[[], 
 def _key_set(
     block: Block, algorithms: tuple[str, ...], environment: Mapping[str, str], elapsed: Callable[[], float]
 ) -> KeySet:
+    """Return the keys of an issuer. Refuse options that contradict each other."""
     sources = block.present(*SOURCES)
     if len(sources) != 1:
         problem = "none is set" if not sources else f"{' and '.join(sources)} are set"

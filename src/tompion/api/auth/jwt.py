@@ -17,8 +17,8 @@ from jwt import PyJWS, PyJWTError
 from tompion.api.auth.issuers import Issuer
 from tompion.api.auth.jwks import JsonWebKey
 from tompion.api.auth.principal import Principal
+from tompion.encoding.strict_json import parse_strict_json
 from tompion.errors import Unauthenticated
-from tompion.model.strict_json import parse_strict_json
 
 MAX_TOKEN_CHARS = 8192
 MAX_KID_CHARS = 200

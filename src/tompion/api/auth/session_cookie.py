@@ -28,7 +28,7 @@ MAX_COOKIE_CHARS = 4_000
 class SessionCookies:
     """Encrypts and decrypts the credential in a session cookie.
 
-    ``over_tls`` is true if browsers always connect over TLS, even where a proxy hides that from this process.
+    ``over_tls`` is true if browsers always connect over TLS, even if a proxy terminates it.
     """
 
     def __init__(self, runner: OperationRunner, now: Callable[[], float], *, over_tls: bool = False) -> None:
@@ -45,7 +45,7 @@ class SessionCookies:
         return value
 
     async def decrypt(self, value: str) -> str | None:
-        """Return the credential in a cookie. Returns ``None`` if the cookie has expired or is not ours."""
+        """Return the credential in a cookie. Returns ``None`` if it has expired or this service did not encrypt it."""
         from cryptography.fernet import InvalidToken
 
         try:
@@ -57,7 +57,7 @@ class SessionCookies:
         if self._fernet is None:
             from cryptography.fernet import Fernet
 
-            future = self._runner.send(session_secret, namespace="", actor="auth", writes=True, walled=False)
+            future = self._runner.send(session_secret, namespace="", actor="auth", writes=True, restricted=False)
             secret = await asyncio.wrap_future(future)
             self._fernet = Fernet(urlsafe_b64encode(sha256(secret.encode()).digest()))
         return self._fernet

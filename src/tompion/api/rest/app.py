@@ -33,14 +33,15 @@ from tompion.api.rest.responses import Created, json_body, json_response
 from tompion.api.rest.single_flight import SingleFlight
 from tompion.api.rest.sse import ChangeStream
 from tompion.api.rest.system_endpoints import ENDPOINTS
+from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, SystemRoute
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
+from tompion.model.insight import DeclareResult
 from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
-from tompion.operations.schedules.declare import DeclareResult
 from tompion.operations.validation import check_namespace
 
 MAX_STORE_S = 30.0
@@ -119,7 +120,7 @@ def create_app(service: Service) -> Starlette:
         endpoint = _system_endpoint(service, system_route)
         paths[endpoint] = system_route.full_path
         app.add_route(system_route.full_path, endpoint, [system_route.method], name=system_route.path)
-    app.add_middleware(AccessLogMiddleware, tally=service.runner.tally, paths=paths, on_request=service.on_request)
+    app.add_middleware(AccessLogMiddleware, metrics=service.runner.metrics, paths=paths, on_request=service.on_request)
     app.state.change_stream = service.change_stream
     return app
 
@@ -146,7 +147,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
         if service.read_only and route.writes and route.role is not Role.PUBLIC:
             raise Forbidden("this service is read-only")
         arguments = await bind_arguments(route, request)
-        conditional = route.if_match if "if-match" in request.headers else None
+        conditional = route.if_match.operation if route.if_match and "if-match" in request.headers else None
         operation = partial(call_operation, route, conditional or route.operation, arguments)
 
         async def run() -> Any:
@@ -154,7 +155,11 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
                 name = next(iter(arguments.values()))
                 return await _within_limit(service.read_batcher.read(route.operation, namespace, name))
             future = service.runner.send(
-                operation, namespace=namespace, actor=caller.actor, writes=route.writes, walled=caller is not ANONYMOUS
+                operation,
+                namespace=namespace,
+                actor=caller.actor,
+                writes=route.writes,
+                restricted=caller is not ANONYMOUS,
             )
             return await _within_limit(asyncio.wrap_future(future))
 

@@ -129,7 +129,7 @@ def _resolve(future: asyncio.Future[Any], result: Any) -> None:
 
 POINT_READS: dict[Callable[..., Any], BatchRead] = {
     crud.get: crud.get_each,
-    read.run: one_by_one(read.run),
+    read.get_run: one_by_one(read.get_run),
     backfills.get_backfill: one_by_one(backfills.get_backfill),
 }
 """Operations that read one object by its name, and the batch read of each."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from starlette.requests import Request
 
 from tompion.api.rest.middleware.encoded_slashes import restore_slashes
-from tompion.contract.routes import Route
+from tompion.contract.api_routes import Route
+from tompion.encoding.strict_json import DuplicateName, parse_strict_json
 from tompion.errors import InvalidField, InvalidInput, display
-from tompion.model.strict_json import DuplicateName, parse_strict_json
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.schedules.conflict_token import ANY_TOKEN
 
@@ -107,7 +107,7 @@ def _from_body(
 
 def _from_path(request: Request, signature: OperationSignature) -> dict[str, Any]:
     return {
-        name: _parse(signature.parameters[name], restore_slashes(text))
+        name: _parse_parameter(signature.parameters[name], restore_slashes(text))
         for name, text in request.path_params.items()
         if name in signature.parameters
     }
@@ -154,7 +154,7 @@ def _from_query(request: Request, signature: OperationSignature, arguments: Mapp
             continue
         if name not in signature.parameters or name in arguments:
             raise InvalidField(name, f"unknown parameter; expected {_expected_names(signature, request)}")
-        values[name] = _parse(signature.parameters[name], request.query_params[name])
+        values[name] = _parse_parameter(signature.parameters[name], request.query_params[name])
     return values
 
 
@@ -165,7 +165,7 @@ def _expected_names(signature: OperationSignature, request: Request) -> str:
     return ", ".join(names) or "no fields"
 
 
-def _parse(parameter: Parameter, text: str) -> Any:
+def _parse_parameter(parameter: Parameter, text: str) -> Any:
     """Return the value of a parameter that is written as text."""
     if parameter.kind is str:
         return text

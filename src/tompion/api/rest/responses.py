@@ -14,15 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tompion.api.rest.request_binding import signature_of
+from tompion.contract.api_routes import PREFIX, Route
 from tompion.contract.json import encode
-from tompion.contract.routes import PREFIX, Route
+from tompion.model.api_key import NewKey
 from tompion.model.hint import Outlook
+from tompion.model.insight import DeclareResult
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
-from tompion.model.security import NewKey
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
-from tompion.operations.schedules.declare import DeclareResult
 
 CREATED, NO_CONTENT, NOT_MODIFIED = 201, 204, 304
 MIN_COMPRESSED_BYTES = 4_096

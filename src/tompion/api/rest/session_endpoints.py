@@ -13,7 +13,7 @@ from tompion.api.rest.credentials import credentials_of
 from tompion.api.rest.request_binding import read_json_body
 from tompion.contract.json import encode
 from tompion.errors import InvalidField, InvalidInput, Unauthenticated
-from tompion.model.security import WebSession
+from tompion.model.web_session import WebSession
 
 if TYPE_CHECKING:
     from tompion.api.rest.app import Service

@@ -61,7 +61,7 @@ class ChangeStream:
         self._listeners: dict[EventQueue, SseListener] = {}
         self._poller: asyncio.Task[None] | None = None
         self._recent: deque[SentEvent] = deque(maxlen=MAX_QUEUED_EVENTS)
-        self.closed = False
+        self.closed: bool = False
 
     async def events(
         self, namespace: str, actor: str, check_access: Callable[[], Awaitable[None]]
@@ -140,13 +140,14 @@ class ChangeStream:
         """Return the changes after a position, or ``None`` if the store does not answer."""
         try:
             future = self._runner.send(
-                partial(poll_changes, seen=position), namespace="", actor="live", writes=False, walled=False
+                partial(poll_changes, seen=position), namespace="", actor="live", writes=False, restricted=False
             )
             return await asyncio.wrap_future(future)
         except TompionError:
             return None
 
     def _send(self, page: FeedPage) -> None:
+        """Queue the events of a page for the listeners of their namespace. Reset a listener whose queue is full."""
         now_s = asyncio.get_running_loop().time()
         events = [SentEvent(now_s, namespace, _encode_event(update)) for namespace, update in page.updates]
         if page.behind:

@@ -1,12 +1,11 @@
-"""Endpoints that are not operations: health, metrics, OpenAPI, configuration, events and the iCalendar feed."""
+"""Endpoints that are not operations: metrics, OpenAPI, configuration, events and the iCalendar feed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
@@ -15,14 +14,14 @@ from tompion.api.auth.principal import Principal, authorise
 from tompion.api.metrics import CONTENT_TYPE
 from tompion.api.rest.credentials import credentials_of
 from tompion.api.rest.error_page import error_page
+from tompion.api.rest.health_endpoints import healthz, readyz
 from tompion.api.rest.ical_feed import ical_feed
-from tompion.api.rest.problems import problem
 from tompion.api.rest.responses import body_response, etag_of
 from tompion.api.rest.session_endpoints import get_session, sign_in, sign_out
 from tompion.contract.roles import Role
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, display
 from tompion.model.insight import CalendarFeed
-from tompion.model.instant import datetime_ms
 from tompion.operations.context import OperationContext
 from tompion.operations.insight.upcoming import upcoming_feed
 
@@ -36,21 +35,6 @@ DEFAULT_FEED_DAYS = 30
 FEED_PARAMETERS = ("namespace", "schedule_id", "days")
 MAX_FEED_EVENTS = 5_000
 """The limit of events in a feed, shared by all schedules."""
-MAX_PROBE_S = 5.0
-"""The longest time that ``/readyz`` waits for the store."""
-
-
-async def healthz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Respond that the process is running."""
-    return JSONResponse({"status": "ok", "version": service.version})
-
-
-async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Respond whether the store answers and the engine in the same process works."""
-    problems = [*service.problems(), *await store_problems(service.runner.store)]
-    if problems:
-        return problem(503, "not_ready", "; ".join(problems), problems=problems, retryable=True)
-    return JSONResponse({"status": "ready", "version": service.version})
 
 
 async def metrics(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
@@ -131,24 +115,3 @@ ENDPOINTS: dict[str, SystemEndpoint] = {
     "DELETE /session": sign_out,
 }
 """The endpoint of each system route, by method and path."""
-
-
-class ReadableStore(Protocol):
-    """The part of a store that the readiness check needs."""
-
-    def read(self, work: Callable[[Any], int]) -> Future[int]:
-        """Run work in a read transaction."""
-
-
-async def store_problems(store: ReadableStore) -> list[str]:
-    """Return the problems of a store. The list is empty if the store answers."""
-    try:
-        future = asyncio.wrap_future(store.read(lambda transaction: transaction.now_ms()))
-        done, _ = await asyncio.wait([future], timeout=MAX_PROBE_S)
-        if done:
-            future.result()
-            return []
-        future.cancel()
-    except Exception as error:  # noqa: BLE001 - any error means that the store does not answer
-        return [f"the store does not answer: {error}"]
-    return [f"the store has not answered within {MAX_PROBE_S:.0f} s"]

@@ -13,6 +13,7 @@ from temporalio.api.errordetails.v1 import (
     WorkflowExecutionAlreadyStartedFailure,
 )
 
+from tompion.encoding.bounded_text import truncate
 from tompion.errors import (
     AlreadyExists,
     Conflict,
@@ -27,7 +28,6 @@ from tompion.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from tompion.model.codec import truncate
 
 
 class Code(IntEnum):
@@ -70,7 +70,7 @@ class GrpcError(Exception):
     def __init__(self, code: Code, message: str, *details: Message) -> None:
         super().__init__(message)
         self.code = code
-        self.message = truncate(message, MAX_MESSAGE_BYTES)
+        self.message: str = truncate(message, MAX_MESSAGE_BYTES)
         self.details = details
 
     @property
@@ -85,7 +85,7 @@ class GrpcError(Exception):
 def grpc_error_of(error: TompionError, schedule_id: str = "") -> GrpcError:
     """Return the gRPC status of an error."""
     code = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
-    message = f"{STALE}: {error}" if isinstance(error, StaleToken) else str(error)
+    message = f"{STALE}: {str(error).removeprefix('conflict_token: ')}" if isinstance(error, StaleToken) else str(error)
     details: list[Message] = []
     if code is Code.ALREADY_EXISTS and schedule_id:
         details.append(WorkflowExecutionAlreadyStartedFailure(start_request_id="", run_id=schedule_id))

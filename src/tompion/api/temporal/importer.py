@@ -23,9 +23,9 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.service import ConnectConfig, RPCError, ServiceClient, TLSConfig
 
 from tompion.api.temporal.schedule_service import schedule_fields
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import AlreadyExists, InvalidInput, NotFound, StoreUnavailable, TompionError
 from tompion.model.import_result import ImportResult
-from tompion.model.instant import datetime_ms
 from tompion.model.schedule import ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX, in_ranges_or_empty
@@ -183,7 +183,7 @@ class ScheduleImporter:
             schedule = await self.home.get(schedule_id)
         except NotFound:
             return
-        if schedule.state is not ScheduleStatus.CLOSED:
+        if schedule.status is not ScheduleStatus.CLOSED:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, fields: dict[str, Any], document: dict[str, Any]) -> None:

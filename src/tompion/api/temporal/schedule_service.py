@@ -47,8 +47,8 @@ from tompion.api.temporal.convert.values import attributes_of, epoch_ms, memo_of
 from tompion.api.temporal.dispatcher import CallContext, Method, bind
 from tompion.api.temporal.visibility_query import Predicate, parse_query
 from tompion.contract.roles import Role
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField
-from tompion.model.instant import datetime_ms
 from tompion.model.policy import CatchUp, Keep, OnResume, Overlap
 from tompion.model.schedule import Schedule
 from tompion.operations.compat import temporal_reads, temporal_writes

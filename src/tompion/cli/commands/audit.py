@@ -35,12 +35,12 @@ def audit_command(  # noqa: PLR0913 - each is an option of the command
         if after is not None:
             raise InvalidInput("--after needs --verify; use --before to continue a list")
         options = drop_unset(everything=everything or None, limit=limit, before=before)
-        connection.show(lambda api: api.history(**options), print_changes)
+        connection.show(lambda api: api.audit.list(**options), print_changes)
         return
     if everything or before is not None:
         raise InvalidInput("--verify excludes --all and --before: it checks all rows, the oldest first")
     verification = connection.show(
-        lambda api: api.verify_audit(**drop_unset(after=after, limit=limit)),
+        lambda api: api.audit.verify(**drop_unset(after=after, limit=limit)),
         lambda verification: console.paragraph(audit_line(verification)),
     )
     if not verification.ok:

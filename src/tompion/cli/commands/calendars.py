@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.spec import NamedCalendar
 
-calendars_app = command_group("Store and show named calendars of excluded dates.")
+calendars_app: typer.Typer = command_group("Store and show named calendars of excluded dates.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the calendar.")]
 
@@ -59,7 +59,7 @@ def list_calendars_command(connection: Connection, limit: Limit = None, after: A
         )
         views.print_next_page(page.next_page, "--after")
 
-    connection.show(lambda api: api.list_calendars(**drop_unset(limit=limit, after=after)), render)
+    connection.show(lambda api: api.calendars.list(**drop_unset(limit=limit, after=after)), render)
 
 
 @calendars_app.command("get")
@@ -73,7 +73,7 @@ def get_calendar_command(
 
     Example: tompion calendars get bank
     """
-    connection.show(lambda api: api.get_calendar(name, **drop_unset(version=version)), _print_calendar)
+    connection.show(lambda api: api.calendars.get(name, **drop_unset(version=version)), _print_calendar)
 
 
 @calendars_app.command("put")
@@ -98,7 +98,7 @@ def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
     if (file is None) == (dates is None):
         raise InvalidInput("give either --file or dates, such as --date 2026-12-24")
     calendar = {"name": name, **options} if file is None else _read_calendar(name, file) | options
-    connection.show(lambda api: api.put_calendar(calendar, **change), _print_calendar, create=True)
+    connection.show(lambda api: api.calendars.put(calendar, **change), _print_calendar, create=True)
 
 
 def _print_calendar(calendar: NamedCalendar) -> None:

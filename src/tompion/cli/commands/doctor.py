@@ -35,7 +35,7 @@ MAX_SKEW_S = 2
 class Check:
     """Result of one check, and a remedy."""
 
-    check: str
+    name: str
     state: str
     text: str
     hint: str = ""
@@ -81,18 +81,18 @@ def run_checks(connection: Connection) -> Iterator[Check]:
         snapshot = read_doctor_snapshot(api)
         yield _check_clock(api, limits)
         yield from _check_clock_set_back(api)
-        present = now()
+        checked_at = now()
         yield _check_zones(snapshot)
         yield from _check_instances(snapshot)
-        yield _check_runs(snapshot, limits, present)
+        yield _check_runs(snapshot, limits, checked_at)
         yield from _check_queues(snapshot)
         yield _check_waiting(snapshot, limits)
-        yield _check_paused(snapshot, present)
+        yield _check_paused(snapshot, checked_at)
         yield _check_damaged(snapshot)
         if not snapshot.is_complete:
             more = "more than " if snapshot.counts.capped else ""
             total = snapshot.counts.active + snapshot.counts.paused
-            text = f"only the first {len(snapshot.schedules):,} of {more}{total:,} were checked one by one"
+            text = f"only the first {len(snapshot.schedules):,} of {more}{total:,} schedules were checked one by one"
             yield Check("schedules", WARN, text)
 
 
@@ -112,7 +112,7 @@ def _check_versions() -> Check:
 def _check_service(connection: Connection) -> Check:
     try:
         with connection.open() as api:
-            api.list_instances()
+            api.instances.list()
     except TompionError as error:
         return Check(
             "service",
@@ -137,7 +137,7 @@ def _check_store(connection: Connection) -> Check:
     except TompionError as error:
         return Check("store", BAD, str(error), "check that it is running and that --store is right")
     if missing:
-        return Check("store", BAD, f"{store} lacks {_names(missing)}", "run 'tompion migrate up'")
+        return Check("store", BAD, f"{store} lacks the migrations {_names(missing)}", "run 'tompion migrate up'")
     return Check("store", OK, f"{store} is reachable, and its schema is up to date")
 
 
@@ -158,7 +158,7 @@ def _read_limits(api: Api) -> tuple[DoctorLimits, Check]:
         settings = load_config({}).settings
     except (Forbidden, NotFound):
         return defaults, Check(
-            "settings", OK, "default limits; only a key for all namespaces may read those of the service"
+            "settings", OK, "default limits; only a key for all namespaces may read the limits of the service"
         )
     except TompionError as error:
         return defaults, Check("settings", BAD, str(error), "fix the setting; 'tompion config' lists all")
@@ -197,7 +197,7 @@ def _check_zones(snapshot: DoctorSnapshot) -> Check:
     ]
     if not degraded:
         return Check("time zones", OK, "the zones of all schedules are known")
-    text = f"{_counted(degraded, 'schedule')} degraded: {_names(degraded)}"
+    text = f"{_count_text(degraded, 'schedule')} with degraded zones: {_names(degraded)}"
     return Check("time zones", WARN, text, "'tompion schedules get' shows the reason; set another --timezone")
 
 
@@ -206,33 +206,40 @@ def _check_instances(snapshot: DoctorSnapshot) -> Iterator[Check]:
     engines = [instance for instance in alive if instance.kind == "engine"]
     workers = [instance for instance in alive if instance.kind != "engine"]
     if engines:
-        yield Check("instances", OK, f"{_counted(engines, 'engine')} alive, {_counted(workers, 'worker')}")
+        yield Check("instances", OK, f"{_count_text(engines, 'engine')} alive, {_count_text(workers, 'worker')}")
     else:
         state = BAD if any(schedule.next_run_at for schedule in snapshot.schedules) else WARN
         yield Check(
             "instances",
             state,
-            "no engine is running, no schedule fires",
+            "no engine is running, so no schedule fires",
             "start one with 'tompion serve' or 'tompion worker'",
         )
     silent = [instance.name for instance in snapshot.instances if not instance.alive and instance.stopped_at is None]
     if silent:
-        text = f"no heartbeat and no clean shutdown of {_names(silent)}"
+        text = f"no heartbeat and no clean shutdown: {_names(silent)}"
         yield Check("instances", WARN, text, "other instances take over the runs; find out why the process ended")
     skewed = [instance.name for instance in alive if abs(instance.skew_ms) > MAX_SKEW_S * 1000]
     if skewed:
-        yield Check("instances", WARN, f"clock skew on {_names(skewed)}", "synchronise the clocks with NTP")
+        yield Check(
+            "instances",
+            WARN,
+            f"the clock differs from the store's: {_names(skewed)}",
+            "synchronise the clocks with NTP",
+        )
     releases = sorted({instance.release for instance in engines} - {version("tompion")})
     if releases:
         text = f"engines of other releases are running: {', '.join(releases)}"
         yield Check("instances", WARN, text, f"this is {version('tompion')}; finish the upgrade")
 
 
-def _check_runs(snapshot: DoctorSnapshot, limits: DoctorLimits, present: datetime) -> Check:
+def _check_runs(snapshot: DoctorSnapshot, limits: DoctorLimits, checked_at: datetime) -> Check:
     schedules = {schedule.schedule_id: schedule for schedule in snapshot.schedules}
-    stuck = [run.run_id for run in snapshot.running if _is_stuck(run, schedules.get(run.schedule_id), limits, present)]
+    stuck = [
+        run.run_id for run in snapshot.running if _is_stuck(run, schedules.get(run.schedule_id), limits, checked_at)
+    ]
     if stuck:
-        text = f"{_counted(stuck, 'run')} stuck or over their time limit: {_names(stuck)}"
+        text = f"{_count_text(stuck, 'run')} stuck or over their time limit: {_names(stuck)}"
         return Check("runs", BAD, text, "see 'tompion runs get'; end one with 'tompion runs terminate'")
     if snapshot.counts.in_flight > len(snapshot.running):
         text = f"{snapshot.counts.in_flight:,} in flight; {len(snapshot.running):,} were checked, none is stuck"
@@ -240,12 +247,12 @@ def _check_runs(snapshot: DoctorSnapshot, limits: DoctorLimits, present: datetim
     return Check("runs", OK, f"{len(snapshot.running)} in flight, none stuck")
 
 
-def _is_stuck(run: Run, schedule: Schedule | None, limits: DoctorLimits, present: datetime) -> bool:
+def _is_stuck(run: Run, schedule: Schedule | None, limits: DoctorLimits, checked_at: datetime) -> bool:
     """Return whether a run waits too long for its start, or is over its time limit."""
     if run.started_at is None:
-        return present - run.fire_at > limits.max_wait
+        return checked_at - run.fire_at > limits.max_wait
     max_ms = None if schedule is None else schedule.definition.policy.max_execution_ms
-    return max_ms is not None and present - run.started_at > timedelta(milliseconds=max_ms) + limits.max_wait
+    return max_ms is not None and checked_at - run.started_at > timedelta(milliseconds=max_ms) + limits.max_wait
 
 
 def _check_queues(snapshot: DoctorSnapshot) -> Iterator[Check]:
@@ -257,13 +264,15 @@ def _check_queues(snapshot: DoctorSnapshot) -> Iterator[Check]:
     if paused:
         yield Check("queues", WARN, f"paused: {_names(paused)}", f"resume with 'tompion queues resume {paused[0]}'")
     if not unserved and not paused:
-        yield Check("queues", OK, f"{_counted(snapshot.queues, 'queue')}, all with waiting runs are served")
+        yield Check(
+            "queues", OK, f"{_count_text(snapshot.queues, 'queue')}; a worker serves each one with waiting runs"
+        )
 
 
 def _check_waiting(snapshot: DoctorSnapshot, limits: DoctorLimits) -> Check:
     longest = max((schedule.waiting for schedule in snapshot.schedules), default=0)
     if longest < MAX_WAITING:
-        return Check("waiting", OK, f"no schedule has more than {longest} runs waiting")
+        return Check("waiting", OK, f"at most {longest} runs of one schedule wait")
     names = [
         f"{schedule.schedule_id} ({schedule.waiting:,})"
         for schedule in snapshot.schedules
@@ -271,45 +280,47 @@ def _check_waiting(snapshot: DoctorSnapshot, limits: DoctorLimits) -> Check:
     ]
     hint = "runs take longer than their interval; set another --overlap, a larger --max-concurrent, or fewer ticks"
     state = BAD if longest >= limits.max_buffer else WARN
-    return Check("waiting", state, f"many runs wait: {_names(names)}", hint)
+    return Check("waiting", state, f"schedules with many waiting runs: {_names(names)}", hint)
 
 
-def _check_paused(snapshot: DoctorSnapshot, present: datetime) -> Check:
-    forgotten = [
+def _check_paused(snapshot: DoctorSnapshot, checked_at: datetime) -> Check:
+    long_paused = [
         schedule.schedule_id
         for schedule in snapshot.schedules
-        if schedule.paused_at is not None and schedule.paused_until is None and present - schedule.paused_at > MAX_PAUSE
+        if schedule.paused_at is not None
+        and schedule.paused_until is None
+        and checked_at - schedule.paused_at > MAX_PAUSE
     ]
-    if forgotten:
-        text = f"paused for more than {MAX_PAUSE.days} days: {_names(forgotten)}"
+    if long_paused:
+        text = f"paused for more than {MAX_PAUSE.days} days: {_names(long_paused)}"
         return Check("paused", WARN, text, "use 'tompion schedules resume' or 'tompion schedules delete'")
     paused = [schedule for schedule in snapshot.schedules if schedule.status == ScheduleStatus.PAUSED]
-    return Check("paused", OK, f"{_counted(paused, 'schedule')}, none for more than {MAX_PAUSE.days} days")
+    return Check("paused", OK, f"{_count_text(paused, 'schedule')} paused, none for more than {MAX_PAUSE.days} days")
 
 
 def _check_damaged(snapshot: DoctorSnapshot) -> Check:
     damaged = [schedule.schedule_id for schedule in snapshot.schedules if schedule.status == ScheduleStatus.DAMAGED]
     if damaged:
         hint = "'tompion verify' shows the damage; 'tompion schedules delete --purge' removes a schedule"
-        return Check("schedules", BAD, f"unreadable: {_names(damaged)}", hint)
-    return Check("schedules", OK, f"{_counted(snapshot.schedules, 'schedule')}, all readable")
+        return Check("schedules", BAD, f"damaged: {_names(damaged)}", hint)
+    return Check("schedules", OK, f"{_count_text(snapshot.schedules, 'schedule')}, none damaged")
 
 
 def _print_checks(checks: Sequence[Check]) -> None:
     from rich.text import Text
 
     out = console.console()
-    width = max(len(check.check) for check in checks)
+    width = max(len(check.name) for check in checks)
     for check in checks:
-        head = f"{check.state:<4}  {check.check:<{width}}  "
+        head = f"{check.state:<4}  {check.name:<{width}}  "
         text = check.text if out.is_terminal or not check.hint else f"{check.text}; {check.hint}"
         console.print_wrapped(out, Text(head, style=STYLES[check.state]), text, len(head))
         if check.hint and out.is_terminal:
             console.print_wrapped(out, Text(" " * len(head)), check.hint, len(head))
 
 
-def _counted(things: Sequence[object], noun: str) -> str:
-    return f"{len(things):,} {noun}{'' if len(things) == 1 else 's'}"
+def _count_text(items: Sequence[object], noun: str) -> str:
+    return f"{len(items):,} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def _names(names: Sequence[str]) -> str:

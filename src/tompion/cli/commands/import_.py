@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tompion.model.import_result import ImportResult
     from tompion.sdk.app import AsyncTompion
 
-import_app = command_group("Import schedules from other schedulers.")
+import_app: typer.Typer = command_group("Import schedules from other schedulers.")
 SOME_FAILED = 1
 FILE = "FILE"
 

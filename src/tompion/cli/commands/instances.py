@@ -28,7 +28,7 @@ def list_instances_command(connection: Connection, limit: Limit = None) -> None:
 
     Example: tompion instances list
     """
-    connection.show(lambda api: api.list_instances(**drop_unset(limit=limit)), print_instances)
+    connection.show(lambda api: api.instances.list(**drop_unset(limit=limit)), print_instances)
 
 
 def print_instances(instances: Sequence[InstanceInfo]) -> None:

@@ -22,10 +22,10 @@ from tompion.cli.output import console, views
 from tompion.cli.output.tables import Column, table
 
 if TYPE_CHECKING:
+    from tompion.model.api_key import ApiKey, NewKey
     from tompion.model.page import Page
-    from tompion.model.security import ApiKey, NewKey
 
-keys_app = command_group("Create, list and revoke API keys.")
+keys_app: typer.Typer = command_group("Create, list and revoke API keys.")
 
 
 @keys_app.command("create")
@@ -50,7 +50,7 @@ def create_command(
         console.note(f"Created key {new.key.key_id} for {name}: {role} in {namespace}. It is not shown again.")
 
     connection.show(
-        lambda api: api.create_key(name, role=role, **drop_unset(expires_at=expires_at)), render, create=True
+        lambda api: api.keys.create(name, **drop_unset(role=role, expires_at=expires_at)), render, create=True
     )
 
 
@@ -61,7 +61,7 @@ def list_command(connection: Connection, limit: Limit = None, after: After = Non
 
     Example: tompion keys list -o json
     """
-    connection.show(lambda api: api.list_keys(**drop_unset(limit=limit, after=after)), _print_keys)
+    connection.show(lambda api: api.keys.list(**drop_unset(limit=limit, after=after)), _print_keys)
 
 
 @keys_app.command("revoke")
@@ -74,7 +74,7 @@ def revoke_command(
     Example: tompion keys revoke 1f2e3d4c5b6a
     """
     connection.show(
-        lambda api: api.revoke_key(key_id),
+        lambda api: api.keys.revoke(key_id),
         lambda _: console.note(f"Revoked {key_id}. Services reject it within seconds."),
     )
 

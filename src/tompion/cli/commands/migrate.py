@@ -14,7 +14,7 @@ from tompion.cli.output.formats import OutputFormat, print_data
 Worker = Annotated[str, typer.Option("--worker", metavar="ROLE", help="Role that processes connect as.")]
 Tenant = Annotated[str, typer.Option("--tenant", metavar="ROLE", help="Role of each request's transaction.")]
 
-migrate_app = command_group("Create or upgrade the schema of a store.")
+migrate_app: typer.Typer = command_group("Create or upgrade the schema of a store.")
 
 
 @migrate_app.command("up")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tompion.model.notification import Notification
     from tompion.model.page import Page
 
-notifications_app = command_group("Test and list notifications.")
+notifications_app: typer.Typer = command_group("Test and list notifications.")
 
 NOT_DELIVERED = 1
 
@@ -65,7 +65,7 @@ def list_command(
     Example: tompion notifications list --status GIVEN_UP
     """
     options = drop_unset(status=status, schedule_id=schedule, limit=limit, before=before)
-    connection.show(lambda api: api.list_notifications(**options), print_notifications)
+    connection.show(lambda api: api.notifications.list(**options), print_notifications)
 
 
 def print_notifications(page: Page[Notification]) -> None:

@@ -23,7 +23,7 @@ from tompion.cli.output.tables import Column, now, relative, table
 if TYPE_CHECKING:
     from tompion.model.worker import Queue
 
-queues_app = command_group("List, pause and resume queues of runs.")
+queues_app: typer.Typer = command_group("List, pause and resume queues of runs.")
 
 QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 
@@ -35,7 +35,7 @@ def list_queues_command(connection: Connection) -> None:
 
     Example: tompion queues list --watch 2
     """
-    connection.show(lambda api: api.list_queues(), print_queues)
+    connection.show(lambda api: api.queues.list(), print_queues)
 
 
 @queues_app.command("pause")
@@ -46,7 +46,7 @@ def pause_queue_command(connection: Connection, change: dict[str, Any], queue: Q
     Example: tompion queues pause reports --note "the warehouse moves"
     """
     connection.show(
-        lambda api: api.pause_target(queue=queue, **drop_unset(note=note), **change),
+        lambda api: api.queues.pause(queue, **drop_unset(note=note), **change),
         lambda _: console.note(f"Paused queue {queue}."),
     )
 
@@ -59,7 +59,7 @@ def resume_queue_command(connection: Connection, change: dict[str, Any], queue: 
     Example: tompion queues resume reports
     """
     connection.show(
-        lambda api: api.resume_target(queue=queue, **change),
+        lambda api: api.queues.resume(queue, **change),
         lambda was_paused: console.note(f"Resumed queue {queue}." if was_paused else f"Queue {queue} was not paused."),
     )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Run
 
-runs_app = command_group("List, cancel and retry runs.")
+runs_app: typer.Typer = command_group("List, cancel and retry runs.")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 DEFAULT_LIMIT = 50
@@ -55,7 +55,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     """
     options = drop_unset(status=status, source=source, limit=limit, before=before)
     if schedule_id is not None:
-        connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
+        connection.show(lambda api: api.runs.list(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
         return
     if source is not None:
         raise InvalidInput("--source works with one schedule only; give its id")
@@ -80,7 +80,7 @@ def get_command(connection: Connection, run_id: RunId) -> None:
     zones: dict[str, str] = {}
 
     def read(api: Api) -> Run:
-        run = api.get_run(run_id)
+        run = api.runs.get(run_id)
         zones.update(connection.zones(api, [run.schedule_id]))
         return run
 
@@ -98,7 +98,7 @@ def cancel_command(connection: Connection, change: dict[str, Any], run_id: RunId
 
     Example: tompion runs cancel 1-1800000030-1
     """
-    connection.show(lambda api: api.cancel_run(run_id, **change), _print_state)
+    connection.show(lambda api: api.runs.cancel(run_id, **change), _print_state)
 
 
 @runs_app.command("terminate")
@@ -108,7 +108,7 @@ def terminate_command(connection: Connection, change: dict[str, Any], run_id: Ru
 
     Example: tompion runs terminate 1-1800000030-1
     """
-    connection.show(lambda api: api.terminate_run(run_id, **change), _print_state)
+    connection.show(lambda api: api.runs.terminate(run_id, **change), _print_state)
 
 
 @runs_app.command("retry")
@@ -123,7 +123,7 @@ def retry_command(connection: Connection, change: dict[str, Any], run_id: RunId)
         console.line(run.run_id)
         _print_state(run)
 
-    connection.show(lambda api: api.retry_run(run_id, **change), render)
+    connection.show(lambda api: api.runs.retry(run_id, **change), render)
 
 
 @runs_app.command("report")
@@ -143,7 +143,7 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
 
     Example: tompion runs report "$TOMPION_TOKEN" succeeded --result '{"rows": 12}'
     """
-    options = drop_unset(error=error, execution_id=execution_id)
+    options = drop_unset(event=event, error=error, execution_id=execution_id)
     for name, text in (("result", result), ("progress", progress)):
         if text is not None:
             options[name] = read_json(f"--{name}", text)
@@ -152,7 +152,7 @@ def report_command(  # noqa: PLR0913 - each is an option of the command
         suffix = ": cancellation requested" if acknowledgement.cancel_requested else ""
         console.line(f"{acknowledgement.run_id}{suffix}")
 
-    connection.show(lambda api: api.report_run(token, event, **options), render)
+    connection.show(lambda api: api.runs.report(token, **options), render)
 
 
 def _print_state(run: Run) -> None:

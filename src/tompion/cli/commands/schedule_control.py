@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tompion.model.schedule import Backfill, Run, Schedule
     from tompion.model.verification import Verification
 
-control_app = typer.Typer()
+control_app: typer.Typer = typer.Typer()
 CONTROL, BACKFILL, ADAPTIVE = "Control", "Backfill", "Adaptive schedules"
 """Panels of 'tompion schedules --help'."""
 
@@ -46,9 +46,9 @@ OverlapOverride = Annotated[
 ]
 
 
-PAUSE = BulkAction("pause", "Paused", "already paused", lambda api: api.pause_matching)
-RESUME = BulkAction("resume", "Resumed", "not paused", lambda api: api.resume_matching)
-TRIGGER = BulkAction("trigger", "Triggered", "", lambda api: api.trigger_matching)
+PAUSE = BulkAction("pause", "Paused", "already paused", lambda api: api.schedules.pause_matching)
+RESUME = BulkAction("resume", "Resumed", "not paused", lambda api: api.schedules.resume_matching)
+TRIGGER = BulkAction("trigger", "Triggered", "", lambda api: api.schedules.trigger_matching)
 
 
 @control_app.command("pause", rich_help_panel=CONTROL)
@@ -158,7 +158,9 @@ def skip_command(
     Example: tompion schedules skip report --at "tomorrow 9:00" --note "bank holiday"
     """
     connection.show(
-        lambda api: api.skip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
+        lambda api: api.schedules.skip(
+            schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change
+        ),
         lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
@@ -179,7 +181,9 @@ def unskip_command(
     Example: tompion schedules unskip report --at 2027-01-06T09:00
     """
     connection.show(
-        lambda api: api.unskip(schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change),
+        lambda api: api.schedules.unskip(
+            schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change
+        ),
         lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
@@ -239,7 +243,7 @@ def backfills_command(connection: Connection, schedule_id: ScheduleId, limit: Li
     Example: tompion schedules backfills report --watch 1
     """
     connection.show(
-        lambda api: api.backfills(schedule_id, **drop_unset(limit=limit)),
+        lambda api: api.schedules.backfills(schedule_id, **drop_unset(limit=limit)),
         views.print_backfills,
         schedule_id=schedule_id,
     )
@@ -252,7 +256,7 @@ def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> Non
 
     Example: tompion schedules get-backfill 12 --watch 1
     """
-    connection.show(lambda api: api.get_backfill(backfill_id), _print_backfill)
+    connection.show(lambda api: api.schedules.get_backfill(backfill_id), _print_backfill)
 
 
 @control_app.command("cancel-backfill", rich_help_panel=BACKFILL)
@@ -262,7 +266,7 @@ def cancel_backfill_command(connection: Connection, change: Fields, backfill_id:
 
     Example: tompion schedules cancel-backfill 12
     """
-    connection.show(lambda api: api.cancel_backfill(backfill_id, **change), _print_backfill)
+    connection.show(lambda api: api.schedules.cancel_backfill(backfill_id, **change), _print_backfill)
 
 
 @control_app.command("hint", rich_help_panel=ADAPTIVE)
@@ -289,7 +293,7 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
 
     def hint(api: Api) -> Outlook:
         at_time = resolve_time(at, ScheduleZone(api, schedule_id))
-        return api.hint(schedule_id, **drop_unset(at=at_time), **options, **change)
+        return api.schedules.hint(schedule_id, **drop_unset(at=at_time), **options, **change)
 
     connection.show(hint, views.print_outlook, schedule_id=schedule_id)
 
@@ -301,7 +305,7 @@ def hints_command(connection: Connection, schedule_id: ScheduleId) -> None:
 
     Example: tompion schedules hints poll
     """
-    connection.show(lambda api: api.hints(schedule_id), views.print_outlook, schedule_id=schedule_id)
+    connection.show(lambda api: api.schedules.hints(schedule_id), views.print_outlook, schedule_id=schedule_id)
 
 
 @control_app.command("clear-hints", rich_help_panel=ADAPTIVE)
@@ -312,7 +316,7 @@ def clear_hints_command(connection: Connection, change: Fields, schedule_id: Sch
     Example: tompion schedules clear-hints poll
     """
     connection.show(
-        lambda api: api.clear_hints(schedule_id, **drop_unset(reason=reason), **change), views.print_outlook
+        lambda api: api.schedules.clear_hints(schedule_id, **drop_unset(reason=reason), **change), views.print_outlook
     )
 
 
@@ -324,7 +328,7 @@ def reset_failures_command(connection: Connection, change: Fields, schedule_id: 
     Example: tompion schedules reset-failures poll
     """
     connection.show(
-        lambda api: api.reset_failures(schedule_id, **change),
+        lambda api: api.schedules.reset_failures(schedule_id, **change),
         lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
     )
 
@@ -344,7 +348,7 @@ def runs_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion schedules runs report --status FAILED
     """
     options = drop_unset(status=status, source=source, limit=limit, before=before)
-    connection.show(lambda api: api.runs(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
+    connection.show(lambda api: api.runs.list(schedule_id, **options), views.print_runs, schedule_id=schedule_id)
 
 
 @control_app.command("dropped", rich_help_panel=INSPECT)
@@ -355,7 +359,7 @@ def dropped_command(connection: Connection, schedule_id: ScheduleId, limit: Limi
     Example: tompion schedules dropped report
     """
     connection.show(
-        lambda api: api.dropped_ranges(schedule_id, **drop_unset(limit=limit)),
+        lambda api: api.schedules.dropped_ranges(schedule_id, **drop_unset(limit=limit)),
         views.print_dropped,
         schedule_id=schedule_id,
     )
@@ -380,7 +384,7 @@ def verify_schedule_command(
     def verify(api: Api) -> Verification:
         zone = ScheduleZone(api, schedule_id)
         first, last = resolve_time(start, zone, past=True), resolve_time(end, zone, past=True)
-        return api.verify(schedule_id, **drop_unset(start=first, end=last))
+        return api.schedules.verify(schedule_id, **drop_unset(start=first, end=last))
 
     verification = connection.show(verify, views.print_verification, schedule_id=schedule_id)
     if not verification.ok:

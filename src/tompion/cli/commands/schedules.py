@@ -29,7 +29,7 @@ from tompion.cli.times import ScheduleZone, resolve_fields, resolve_time
 if TYPE_CHECKING:
     from tompion.cli.connection import Api
 
-definition_app = typer.Typer()
+definition_app: typer.Typer = typer.Typer()
 DEFINE, INSPECT = "Define", "Inspect"
 """Panels of 'tompion schedules --help'."""
 Document = tuple[dict[str, Any], dict[str, Any]]
@@ -55,7 +55,7 @@ def list_command(  # noqa: PLR0913 - each is an option of the command
     filters = drop_unset(
         status=status, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
     )
-    connection.show(lambda api: api.list_schedules(**filters), views.print_schedules)
+    connection.show(lambda api: api.schedules.list(**filters), views.print_schedules)
 
 
 @definition_app.command("count", rich_help_panel=INSPECT)
@@ -73,7 +73,7 @@ def count_command(  # noqa: PLR0913 - each is an option of the command
     Example: tompion schedules count --status paused
     """
     filters = drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
-    connection.show(lambda api: api.count_schedules(**filters), views.print_count)
+    connection.show(lambda api: api.schedules.count(**filters), views.print_count)
 
 
 @definition_app.command("same-spec", rich_help_panel=INSPECT)
@@ -86,7 +86,7 @@ def same_spec_command(
     Example: tompion schedules same-spec report --limit 100
     """
     connection.show(
-        lambda api: api.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.print_same_spec
+        lambda api: api.schedules.same_spec(schedule_id, **drop_unset(limit=limit, after=after)), views.print_same_spec
     )
 
 
@@ -166,7 +166,7 @@ def put_command(  # noqa: PLR0913 - bundles of options
     """
     fields = _own_times(definition_fields(document, timing, action))
     connection.show(
-        lambda api: api.upsert(schedule_id, **_identified(schedule_id, fields, change)),
+        lambda api: api.put(schedule_id, **_identified(schedule_id, fields, change)),
         views.print_schedule,
         create=True,
     )
@@ -231,7 +231,7 @@ def diff_command(  # noqa: PLR0913 - bundles of options
     Example: tompion schedules diff report --cron "30 9 * * *" --function tasks:report
     """
     fields = {**_own_times(definition_fields(document, timing, action)), **drop_unset(count=count)}
-    connection.show(lambda api: api.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
+    connection.show(lambda api: api.schedules.diff(schedule_id, **fields), print_diff, schedule_id=schedule_id)
 
 
 @definition_app.command("delete", rich_help_panel=DEFINE)
@@ -264,7 +264,7 @@ def history_command(
     Example: tompion schedules history report
     """
     options = drop_unset(limit=limit, before=before)
-    connection.show(lambda api: api.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
+    connection.show(lambda api: api.schedules.history(schedule_id, **options), print_changes, schedule_id=schedule_id)
 
 
 @definition_app.command("versions", rich_help_panel=DEFINE)
@@ -275,7 +275,9 @@ def versions_command(connection: Connection, schedule_id: ScheduleId, limit: Lim
     Example: tompion schedules versions report
     """
     connection.show(
-        lambda api: api.versions(schedule_id, **drop_unset(limit=limit)), views.print_versions, schedule_id=schedule_id
+        lambda api: api.schedules.versions(schedule_id, **drop_unset(limit=limit)),
+        views.print_versions,
+        schedule_id=schedule_id,
     )
 
 
@@ -291,7 +293,7 @@ def restore_command(
 
     Example: tompion schedules restore report 3
     """
-    connection.show(lambda api: api.restore(schedule_id, version, **change), views.print_schedule)
+    connection.show(lambda api: api.schedules.restore(schedule_id, version, **change), views.print_schedule)
 
 
 @definition_app.command("preview", rich_help_panel=DEFINE)

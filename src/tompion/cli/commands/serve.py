@@ -79,7 +79,8 @@ async def _serve(tompion: AsyncTompion, listening: socket.socket, config: Config
     from tompion.bootstrap.store import tune_garbage_collector
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.cli.uvicorn_server import UvicornServer
-    from tompion.runtime.signals import handle_stop_signals
+    from tompion.runtime.stop_signals import handle_stop_signals
+    from tompion.sdk.parts import runner_of, tracing_of
 
     host, port = listening.getsockname()[:2]
     shown_host = f"[{host}]" if ":" in host else host
@@ -87,13 +88,13 @@ async def _serve(tompion: AsyncTompion, listening: socket.socket, config: Config
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(tompion)
             temporal = await stack.enter_async_context(_serve_temporal(tompion, config, process_log))
-            metrics = stack.enter_context(serve_metrics(tompion.runner, config))
+            metrics = stack.enter_context(serve_metrics(runner_of(tompion), config))
             if not config.engine:
                 await stack.enter_async_context(healthcheck_pings(tompion, listener=process_log))
             app = build_service(
-                tompion.runner,
+                runner_of(tompion),
                 config,
-                tracing=tompion.tracing,
+                tracing=tracing_of(tompion),
                 log_request=process_log.request,
                 problems=lambda: tompion.health_problems,
             )
@@ -132,11 +133,12 @@ def _serve_temporal(
 ) -> AbstractAsyncContextManager[str | None]:
     """Return the context that serves Temporal's SDKs, if an address is configured."""
     from tompion.bootstrap.temporal import serve_temporal
+    from tompion.sdk.parts import runner_of
 
     def warn(error: BaseException) -> None:
         process_log.warn(f"internal error in a call of Temporal's API: {type(error).__name__}: {error}")
 
-    return serve_temporal(lambda: tompion.runner, config, on_internal_error=warn)
+    return serve_temporal(lambda: runner_of(tompion), config, on_internal_error=warn)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tompion.cli.connection import Api
-    from tompion.model.audit import AuditVerification
+    from tompion.model.audit_chain import AuditVerification
     from tompion.model.verification import Verification, Violation
 
 MAX_LISTED_PROBLEMS = 100
@@ -167,14 +167,14 @@ class RemoteVerifier:
 
     def one(self, schedule_id: str, start: datetime | None = None, end: datetime | None = None) -> Verification:
         """Verify one schedule. Raise :class:`~tompion.errors.NotFound` if it does not exist."""
-        return self._api.verify(schedule_id, **drop_unset(start=start, end=end))
+        return self._api.schedules.verify(schedule_id, **drop_unset(start=start, end=end))
 
     def audit(self) -> AuditVerification:
         """Verify the audit log up to its end or its first wrong row."""
-        page = first = self._api.verify_audit()
+        page = first = self._api.audit.verify()
         checked = page.checked
         while page.more:
-            page = self._api.verify_audit(after=page.until)
+            page = self._api.audit.verify(after=page.until)
             checked += page.checked
         return replace(page, after=first.after, checked=checked)
 
@@ -182,7 +182,7 @@ class RemoteVerifier:
         for state in (None, "closed"):
             after: str | None = None
             while True:
-                page = self._api.list_schedules(**drop_unset(status=state, after=after))
+                page = self._api.schedules.list(**drop_unset(status=state, after=after))
                 yield from (schedule.schedule_id for schedule in page.items)
                 after = page.next_page
                 if after is None:
@@ -193,7 +193,10 @@ class Total:
     """Sum of the verifications so far."""
 
     def __init__(self) -> None:
-        self.schedules = self.ticks = self.wrong = self.unchecked = 0
+        self.schedules: int = 0
+        self.ticks: int = 0
+        self.wrong: int = 0
+        self.unchecked: int = 0
         self.problems: list[Verification] = []
         self.audit: AuditVerification | None = None
 

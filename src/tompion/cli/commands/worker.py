@@ -84,11 +84,12 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
 
 async def _work(tompion: AsyncTompion, config: Config, process_log: QueuedLog) -> int:
     from tompion.bootstrap.telemetry import serve_metrics
-    from tompion.runtime.signals import handle_stop_signals
+    from tompion.runtime.stop_signals import handle_stop_signals
+    from tompion.sdk.parts import runner_of
 
     with handle_stop_signals(config.settings.shutdown_grace_ms / 1000) as state:
         async with tompion:
-            with serve_metrics(tompion.runner, config) as address:
+            with serve_metrics(runner_of(tompion), config) as address:
                 if address:
                     process_log.say(f"metrics: {address}")
                 process_log.say(f"{first_line(config.store, config.queues)} (Ctrl-C to stop)")
@@ -112,7 +113,7 @@ def _service(
 async def _work_for(service: Connection, config: Config, process_log: QueuedLog) -> int:
     """Execute the runs of a service until a signal arrives."""
     from tompion.config.schema import DEFAULT_ORIGIN
-    from tompion.runtime.signals import handle_stop_signals
+    from tompion.runtime.stop_signals import handle_stop_signals
     from tompion.sdk.app import REMOTE_QUEUE, AsyncTompion
 
     queues = (REMOTE_QUEUE,) if config.origin("queues") == DEFAULT_ORIGIN else config.queues
@@ -147,7 +148,7 @@ def _queue_names(queues: tuple[str, ...]) -> str:
 
 def exit_process(code: int, process_log: QueuedLog) -> None:
     """Exit with this code, even if a function is still running."""
-    from tompion.runtime.signals import exit_now, has_running_functions
+    from tompion.runtime.stop_signals import exit_now, has_running_functions
 
     if has_running_functions():
         process_log.warn("a function is still running; its run is handed back")

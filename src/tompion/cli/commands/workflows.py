@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tompion.model.page import Page
     from tompion.model.schedule import Workflow
 
-workflows_app = command_group("Store, pause and start workflows, the targets of runs.")
+workflows_app: typer.Typer = command_group("Store, pause and start workflows, the targets of runs.")
 
 WorkflowId = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Id of the workflow.")]
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version (newest).")]
@@ -70,7 +70,7 @@ def list_command(connection: Connection, limit: Limit = None, after: After = Non
         )
         views.print_next_page(page.next_page, "--after")
 
-    connection.show(lambda api: api.list_workflows(**drop_unset(limit=limit, after=after)), render)
+    connection.show(lambda api: api.workflows.list(**drop_unset(limit=limit, after=after)), render)
 
 
 @workflows_app.command("get")
@@ -80,7 +80,7 @@ def get_command(connection: Connection, workflow_id: WorkflowId, version: Versio
 
     Example: tompion workflows get billing --version 2
     """
-    connection.show(lambda api: api.get_workflow(workflow_id, **drop_unset(version=version)), _print_workflow)
+    connection.show(lambda api: api.workflows.get(workflow_id, **drop_unset(version=version)), _print_workflow)
 
 
 @workflows_app.command("put")
@@ -99,7 +99,7 @@ def put_command(
     if (file is None) == (document is None):
         raise InvalidInput("give either --file or --document")
     content = read_document(file) if file is not None else read_json("--document", document or "")
-    connection.show(lambda api: api.put_workflow(workflow_id, content, **change), _print_workflow, create=True)
+    connection.show(lambda api: api.workflows.put(workflow_id, content, **change), _print_workflow, create=True)
 
 
 @workflows_app.command("pause")
@@ -110,7 +110,7 @@ def pause_command(connection: Connection, change: dict[str, Any], workflow_id: W
     Example: tompion workflows pause billing --note "the bank is closed"
     """
     connection.show(
-        lambda api: api.pause_target(workflow_id=workflow_id, **drop_unset(note=note), **change),
+        lambda api: api.workflows.pause(workflow_id, **drop_unset(note=note), **change),
         lambda _: console.note(f"Paused workflow {workflow_id}."),
     )
 
@@ -123,7 +123,7 @@ def resume_command(connection: Connection, change: dict[str, Any], workflow_id: 
     Example: tompion workflows resume billing
     """
     connection.show(
-        lambda api: api.resume_target(workflow_id=workflow_id, **change),
+        lambda api: api.workflows.resume(workflow_id, **change),
         lambda was_paused: console.note(
             f"Resumed workflow {workflow_id}." if was_paused else f"Workflow {workflow_id} was not paused."
         ),
@@ -150,7 +150,7 @@ def start_command(  # noqa: PLR0913 - each is an option of the command
     """
     key = idempotency_key or f"c-{token_hex(16)}"
     connection.show(
-        lambda api: api.start_run(
+        lambda api: api.runs.start(
             workflow_id,
             **drop_unset(version=version, user_id=user, scheduled_for=resolve_time(scheduled_for, utc)),
             idempotency_key=key,

@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tompion.cli.logging.queue import DEBUG, level_of, number_of
+from tompion.encoding.instant import datetime_s
 from tompion.executors.current_run import RECORD_FIELDS
-from tompion.model.instant import datetime_s
 
 if TYPE_CHECKING:
     from tompion.engine.telemetry.events import Event

@@ -16,8 +16,8 @@ from rich.text import Text
 from tompion.cli.logging.queue import INFO, level_of, number_of
 from tompion.cli.output import console
 from tompion.cli.output.text import shorten, wrap
+from tompion.encoding.instant import datetime_s
 from tompion.engine.telemetry.events import Event
-from tompion.model.instant import datetime_s
 
 if TYPE_CHECKING:
     from tompion.runtime.clock import Clock
@@ -64,8 +64,8 @@ class TextLog:
         with self._lock:
             now = self._clock.now()
             text = self._text(event, now)
-            is_wanted = event.kind == WARNING or not self._quiet
-            if is_wanted and number_of(level_of(event)) >= self._min_level:
+            is_visible = event.kind == WARNING or not self._quiet
+            if is_visible and number_of(level_of(event)) >= self._min_level:
                 self._print(self._line(now, event, text), _style(event), _TIME_WIDTH)
 
     def say(self, text: str) -> None:

@@ -45,11 +45,11 @@ def wait_for_backfills(api: Api, backfills: Sequence[Backfill]) -> tuple[Backfil
     latest = tuple(backfills)
     with bar(f"backfill of {schedule_id}", sum(backfill.total for backfill in backfills)) as advance:
         while any(backfill.status == RUNNING for backfill in latest):
-            if not any(instance.alive and instance.kind == "engine" for instance in api.list_instances()):
+            if not any(instance.alive and instance.kind == "engine" for instance in api.instances.list()):
                 console.note(NO_ENGINE)
                 break
             pause_thread(POLL_S)
-            page = api.backfills(schedule_id, limit=MAX_BACKFILLS)
+            page = api.schedules.backfills(schedule_id, limit=MAX_BACKFILLS)
             latest = tuple(backfill for backfill in page if backfill.backfill_id in ids)
             advance(sum(backfill.done for backfill in latest))
     return latest

@@ -12,10 +12,10 @@ from tompion.cli.output.tables import Column, absolute, facts, heading, length, 
 from tompion.model.action_options import listed_options
 
 if TYPE_CHECKING:
+    from tompion.model.bulk import ScheduleCount
     from tompion.model.hint import Outlook
     from tompion.model.insight import SameSpecSchedule
     from tompion.model.page import Page
-    from tompion.model.bulk import ScheduleCount
     from tompion.model.schedule import (
         Backfill,
         Definition,

@@ -71,17 +71,17 @@ class Attempt(RunSignals):
     )  # fmt: skip
 
     def __init__(self, row: RunRow, compiled: CompiledSchedule, started_ms: int) -> None:
-        self.is_wanted = True
+        self.should_continue = True
         self.progress = None
-        self.state = AttemptState.CREATED
-        self.row = row
-        self.compiled = compiled
-        self.started_ms = started_ms
+        self.state: AttemptState = AttemptState.CREATED
+        self.row: RunRow = row
+        self.compiled: CompiledSchedule = compiled
+        self.started_ms: int = started_ms
         self.task: asyncio.Task[None] | None = None
         self.executor: Executor | None = None
         self.run_context: RunContext | None = None
         self.dag: Any = None
-        self.kind = ""
+        self.kind: str = ""
         self.called_ns: int | None = None
         self.deadline: asyncio.Timeout | None = None
         self.on_wait: Callable[[bool], None] = ignore_wait
@@ -92,7 +92,7 @@ class Attempt(RunSignals):
         if state not in TRANSITIONS[self.state]:
             return False
         self.state = state
-        self.is_wanted = state is AttemptState.RUNNING
+        self.should_continue = state is AttemptState.RUNNING
         return True
 
     def begin(self) -> None:

@@ -88,7 +88,7 @@ def failed_attempt(error: LaunchError) -> LaunchFailure:
     )
 
 
-def wait_for_target(
+def wait_for_target(  # noqa: PLR0913 - the instants that decide
     row: RunRow, error: LaunchError, *, started_ms: int, now_ms: int, retry_ms: int, max_wait_ms: int
 ) -> LaunchFailure:
     """Return the outcome of a launch that did not reach its target: the run waits, until the deadline ends it."""

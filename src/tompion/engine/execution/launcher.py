@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
 from tompion.engine.execution.launch_failure import LaunchFailure, LaunchFailures, address_of, error_of_tries
@@ -29,7 +30,6 @@ from tompion.executors.base import (
     ignore_wait,
 )
 from tompion.executors.current_run import enter_run
-from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
 from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
@@ -69,10 +69,10 @@ class Launcher:
         self.active: dict[HeldRun, Attempt] = {}
         self.outcomes: list[Outcome] = []
         self._taken: list[Outcome] = []
-        self.ready = asyncio.Event()
-        self.idle = asyncio.Event()
+        self.ready: asyncio.Event = asyncio.Event()
+        self.idle: asyncio.Event = asyncio.Event()
         self.idle.set()
-        self.busy = asyncio.Event()
+        self.busy: asyncio.Event = asyncio.Event()
 
     # --- start ----------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Launcher:
         for row, compiled in launches:
             attempt = Attempt(row, compiled, now_ms)
             if row.pickups and compiled.policy.is_abandoned(row.pickups, max_pickups):
-                self._add_outcome(attempt, *lost_too_often(row))
+                self._add_outcome(attempt, *worker_lost_result(row))
                 continue
             active[attempt.held] = attempt
             attempt.task = create_task(execute(attempt), name=TASK_NAME)
@@ -114,7 +114,7 @@ class Launcher:
                     completed = await self._call_executor(attempt)
                 if deadline.expired():  # the function ignored its cancellation
                     attempt.enter(AttemptState.TIMED_OUT)
-                    completed = _timed_out(limit_ms)
+                    completed = _timeout_result(limit_ms)
         except asyncio.CancelledError:
             if attempt.state is AttemptState.LOST:
                 return
@@ -127,7 +127,7 @@ class Launcher:
             failure = self._failures.outcome(attempt, error)
             completed, reason = failure.completed, failure.reason
         except TimeoutError:
-            completed = _timed_out(attempt.compiled.policy.max_execution_ms)
+            completed = _timeout_result(attempt.compiled.policy.max_execution_ms)
             attempt.enter(AttemptState.TIMED_OUT)
             self._end_remote(attempt)
         except (KeyboardInterrupt, SystemExit):
@@ -163,9 +163,6 @@ class Launcher:
                     async with slots.acquire(executor.target(attempt.dag, run_context), attempt.on_wait):
                         self._trace_call(attempt, run_context)
                         completed = await executor.run(attempt.dag, run_context)
-                if self._outages.by_address:
-                    self._outages.record_contact(address_of(attempt))
-                return completed
             except TargetBackoff:
                 raise
             except LaunchError as error:
@@ -180,6 +177,10 @@ class Launcher:
                 if is_probe:
                     self._outages.withdraw_probe(address_of(attempt))
                 raise
+            else:
+                if self._outages.by_address:
+                    self._outages.record_contact(address_of(attempt))
+                return completed
 
     async def _resolve(self, attempt: Attempt) -> tuple[Executor, RunContext]:
         """Return the executor of an attempt, and the attempt as that executor sees it."""
@@ -228,6 +229,9 @@ class Launcher:
             completed = Completed(RunState.STARTED, execution_id=completed.execution_id)
         elif attempt.is_cancelled and completed.state in FAILURES:  # a cancelled run is not retried
             reason = reason or Reason.CANCEL_REQUESTED
+        is_failure = completed.state in FAILURES
+        if is_failure:
+            self._log_failure(attempt, completed, reason, failure)
         outcome = Outcome(
             schedule_key=row.schedule_key,
             nominal_s=row.nominal_s,
@@ -242,8 +246,8 @@ class Launcher:
             execution_id=None if completed.execution_id is None else storable(completed.execution_id),
             lease_ms=lease_ms,
             row=row,
-            course=self._timing(attempt),
-            is_logged=completed.state in FAILURES and self._log_failure(attempt, completed, reason, failure),
+            timing=self._timing(attempt),
+            is_logged=is_failure,
         )
         if failure is not None:
             outcome = outcome._replace(
@@ -257,13 +261,12 @@ class Launcher:
 
     def _log_failure(
         self, attempt: Attempt, completed: Completed, reason: Reason | None, failure: LaunchFailure | None
-    ) -> bool:
+    ) -> None:
         row, compiled = attempt.row, attempt.compiled
         run_context = attempt.run_context or build_run_context(self._context, row, compiled, NO_OPTIONS)
         is_refused = failure is None or failure.is_refused
         is_final = (reason is not None and is_refused) or row.failures + 1 >= compiled.policy.max_attempts
         log_failure(run_context, completed.error, completed.exception, is_final=is_final)
-        return True
 
     def _timing(self, attempt: Attempt) -> ExecutionTiming | None:
         tracing = self._context.tracing
@@ -285,7 +288,7 @@ class Launcher:
         self.outcomes[:0] = outcomes
         self.ready.set()
 
-    def held(self) -> list[HeldRun]:
+    def held_runs(self) -> list[HeldRun]:
         """Return the runs that must not be launched again: active ones, and those with an unwritten outcome."""
         ended = [*self._taken, *self.outcomes]
         return [
@@ -371,7 +374,7 @@ class Launcher:
         """Time out attempts that ignore their cancellation long after the deadline. Return how many there are."""
         overdue = [attempt for attempt in self.active.values() if attempt.is_overdue(now_s, ABANDON_S)]
         for attempt in overdue:
-            self._give_up(attempt, _timed_out(attempt.compiled.policy.max_execution_ms))
+            self._give_up(attempt, _timeout_result(attempt.compiled.policy.max_execution_ms))
         # A task that is done and still active never ran: other code cancelled it before its first step.
         for attempt in [attempt for attempt in self.active.values() if attempt.task and attempt.task.done()]:
             self._give_up(attempt, Completed(RunState.FAILED, error="CancelledError: other code cancelled its task"))
@@ -405,9 +408,9 @@ class Launcher:
 
     def drop_all(self) -> int:
         """Drop all active attempts. Return how many runs were held, unwritten outcomes included."""
-        held = len(self.held())
+        count = len(self.held_runs())
         self.drop(list(self.active))
-        return held
+        return count
 
     def drop(self, runs: Iterable[HeldRun]) -> list[Attempt]:
         """Cancel attempts whose run another instance owns. They have no outcome here."""
@@ -452,7 +455,7 @@ def workflow_parts(document: Any) -> tuple[str, Any, Any]:
     return document.get("executor", "function"), document.get("options") or NO_OPTIONS, document.get("dag")
 
 
-def _timed_out(limit_ms: int | None) -> Completed:
+def _timeout_result(limit_ms: int | None) -> Completed:
     return Completed(RunState.TIMED_OUT, error=f"it took longer than max_execution_ms ({limit_ms})")
 
 
@@ -463,6 +466,6 @@ def _describe(error: BaseException) -> str:
         return type(error).__name__
 
 
-def lost_too_often(row: RunRow) -> tuple[Completed, Reason]:
+def worker_lost_result(row: RunRow) -> tuple[Completed, Reason]:
     """Return the end of a run that has lost too many workers to be launched again."""
     return Completed(RunState.FAILED, error=worker_lost_message(row.pickups)), Reason.WORKER_LOST

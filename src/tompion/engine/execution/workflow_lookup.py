@@ -40,22 +40,22 @@ class WorkflowLookup:
     async def previous(self, row: RunRow) -> Previous:
         """Return the execution ids of the schedule's last success and, if it is later, of its last failure."""
 
-        def look(transaction: Transaction) -> Previous:
+        def read_previous(transaction: Transaction) -> Previous:
             rows = {
                 state: transaction.run_list_page(row.schedule_key, (FAR_S, 0), 1, state, None)
                 for state in (RunState.SUCCESS, RunState.FAILED)
             }
-            succeeded = next(iter(rows[RunState.SUCCESS]), None)
-            failed = next(iter(rows[RunState.FAILED]), None)
-            if succeeded is not None and failed is not None and _finished_ms(failed) < _finished_ms(succeeded):
-                failed = None
+            success = next(iter(rows[RunState.SUCCESS]), None)
+            failure = next(iter(rows[RunState.FAILED]), None)
+            if success is not None and failure is not None and _finished_ms(failure) < _finished_ms(success):
+                failure = None
             return (
-                None if succeeded is None else succeeded.execution_id,
-                None if failed is None else failed.execution_id,
+                None if success is None else success.execution_id,
+                None if failure is None else failure.execution_id,
             )
 
         try:
-            return await await_store(self._store.read(look))
+            return await await_store(self._store.read(read_previous))
         except TompionError as error:
             raise LaunchError(f"the previous runs cannot be loaded: {error}") from error
 

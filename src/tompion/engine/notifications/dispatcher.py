@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.notifications.outbox import iso_time
 from tompion.engine.store_future import await_store
-from tompion.model.codec import storable
 from tompion.model.notification import Delivery, NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.plan.stored_definition import compact
 from tompion.runtime.clock import wait
@@ -43,7 +43,7 @@ class NotificationSender(Protocol):
         """Return the notification rules of the configuration."""
 
     async def send(self, rule_name: str, notification_id: str, body: bytes) -> Delivery:
-        """Try one delivery."""
+        """Attempt one delivery. Return whether the receiver accepted it, and the error if not."""
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -57,7 +57,10 @@ class DeliveryAttempt(NamedTuple):
 
 
 class NotificationDispatcher:
-    """The loop that delivers the notifications of one rule, so that an unreachable receiver delays no other."""
+    """The loop that delivers the notifications of one rule, so that an unreachable receiver delays no other.
+
+    ``sender`` attempts the deliveries. The loop ends when ``stopping`` is set.
+    """
 
     def __init__(
         self,

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tompion.model.codec import truncate
-from tompion.model.instant import datetime_ms
+from tompion.encoding.bounded_text import truncate
+from tompion.encoding.instant import datetime_ms
 from tompion.model.notification import NotificationKind, NotificationRow, NotificationRule, NotificationState
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import AUTOMATIC_SOURCES, FAILURES, MISSED, RunChange, RunId, RunRow, RunState
@@ -68,20 +68,22 @@ class NotificationOutbox:
         """Return whether a rule selects one of these topics."""
         return not self._topics.isdisjoint(topics)
 
-    def late(self, transaction: Transaction, launches: Sequence[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
+    def notify_late_launches(
+        self, transaction: Transaction, launches: Sequence[tuple[RunRow, CompiledSchedule]], now_ms: int
+    ) -> None:
         """Write notifications for ticks that start late now."""
         if self._late_ms is None or not launches:
             return
-        latest_ms = now_ms - self._late_ms
-        late = [
+        max_fire_ms = now_ms - self._late_ms
+        late_runs = [
             (row, now_ms)
             for row, compiled in launches
-            if row.fire_ms < latest_ms and is_first_tick_attempt(row, compiled)
+            if row.fire_ms < max_fire_ms and is_first_tick_attempt(row, compiled)
         ]
-        self.started_late(transaction, late, now_ms)
+        self.notify_late_starts(transaction, late_runs, now_ms)
 
-    def started_late(self, transaction: Transaction, runs: Iterable[tuple[RunRow, int]], now_ms: int) -> None:
-        """Write notifications for those runs, given with their start, that started late."""
+    def notify_late_starts(self, transaction: Transaction, runs: Iterable[tuple[RunRow, int]], now_ms: int) -> None:
+        """Write notifications for the runs that started late. Each run has its start time beside it."""
         if self._late_ms is None:
             return
         events = [
@@ -97,7 +99,7 @@ class NotificationOutbox:
         ]
         self._write(transaction, events, now_ms)
 
-    def missed(
+    def notify_missed(
         self,
         transaction: Transaction,
         dropped_ranges: Sequence[DroppedRange],
@@ -119,7 +121,7 @@ class NotificationOutbox:
         ]
         self._write(transaction, events, now_ms)
 
-    def ended(
+    def notify_ended(
         self,
         transaction: Transaction,
         endings: Sequence[FinalOutcome],

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tompion.model.audit import AuditHead, chain_row
+from tompion.model.audit_chain import AuditHead, chain_row
 from tompion.model.rows import AuditRow, ScheduleRow
 from tompion.plan.stored_definition import compact
 from tompion.store.base import Transaction
@@ -38,22 +38,25 @@ def seal(transaction: Transaction) -> bool:
 
 
 def expire(transaction: Transaction, before_ms: int) -> bool:
-    """Delete one batch of rows older than an instant, and keep where each chain begins from then on.
+    """Delete one batch of rows older than an instant. Record in the head of each chain up to where it is deleted.
 
     Return whether any were deleted. If so, there may be more.
     """
-    oldest = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
-    if not oldest:
+    last_positions = transaction.audit_list_oldest(before_ms, SEAL_BATCH)
+    if not last_positions:
         return False
-    deleted = False
-    for head in transaction.audit_head_lock(oldest):
-        until = oldest[head.namespace]
-        last = transaction.audit_list_chain(head.namespace, until - 1, 1)
-        if until > head.gone_position and last and last[0].position == until and last[0].digest is not None:
-            transaction.audit_head_update([head._replace(gone_position=until, gone_digest=last[0].digest)])
-            transaction.audit_expire(head.namespace, until)
-            deleted = True
-    return deleted
+    has_deleted = False
+    for head in transaction.audit_head_lock(last_positions):
+        position = last_positions[head.namespace]
+        rows = transaction.audit_list_chain(head.namespace, position - 1, 1)
+        last_row = rows[0] if rows else None
+        if position <= head.gone_position or last_row is None:
+            continue
+        if last_row.position == position and last_row.digest is not None:
+            transaction.audit_head_update([head._replace(gone_position=position, gone_digest=last_row.digest)])
+            transaction.audit_expire(head.namespace, position)
+            has_deleted = True
+    return has_deleted
 
 
 def _append(head: AuditHead, rows: list[AuditRow]) -> tuple[AuditHead, list[AuditRow]]:

@@ -13,6 +13,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.steps import audit
 from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Launches, StepResult
+from tompion.model.hint import CONFLICTING_HINTS
 from tompion.model.run import RunId, RunState, StartRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple
 from tompion.plan.adaptive import has_conflicting_hints
@@ -48,14 +49,14 @@ class FireStep:
     def on_time(self, transaction: Transaction, limit: int) -> StepResult:
         """Fire schedules whose next tick is within the misfire grace."""
         now_ms = transaction.now_ms()
-        edge = now_ms - self._context.settings.misfire_grace_ms
-        return self._fire(transaction, now_ms, transaction.state_claim_due(edge - 1, now_ms, limit), 0)
+        grace_start_ms = now_ms - self._context.settings.misfire_grace_ms
+        return self._fire(transaction, now_ms, transaction.state_claim_due(grace_start_ms - 1, now_ms, limit), 0)
 
     def catch_up(self, transaction: Transaction, limit: int, budget: int) -> StepResult:
         """Fire schedules that have missed ticks. ``budget`` is the number of catch-up runs that may start."""
         now_ms = transaction.now_ms()
-        edge = now_ms - self._context.settings.misfire_grace_ms
-        return self._fire(transaction, now_ms, transaction.state_claim_due(-1, edge - 1, limit), budget)
+        grace_start_ms = now_ms - self._context.settings.misfire_grace_ms
+        return self._fire(transaction, now_ms, transaction.state_claim_due(-1, grace_start_ms - 1, limit), budget)
 
     def _fire(self, transaction: Transaction, now_ms: int, claimed: list[StateTuple], budget: int) -> StepResult:
         result = StepResult(now_ms=now_ms, claimed=len(claimed))
@@ -65,34 +66,12 @@ class FireStep:
         schedules = context.schedules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
         contexts = context.decision_contexts(now_ms, transaction.target_list_paused())
         fast, states = _decide_fast(claimed, schedules, contexts)
-        states, launches = self._prepare(transaction, states, schedules, contexts, result)
-        decisions: list[Decision] = []
-        written: list[ScheduleState] = []
-        for state in states:
-            compiled = schedules.get(state.schedule_key)
-            if compiled is None:
-                result.idle_schedules += 1
-                written.append(self._postpone_broken(state, now_ms))
-            elif state.paused or state.closed:
-                result.idle_schedules += 1
-                written.append(state._replace(next_fire_ms=state.pause_until_ms if state.paused else None))
-            else:
-                try:
-                    decision, moved, used = decide(state, compiled, contexts.of(compiled), budget - result.catchups)
-                except Exception as error:  # noqa: BLE001 - a damaged row must not stop the others
-                    context.schedules.broken[state.schedule_key] = f"{compiled.schedule_id}: {error!r}"
-                    result.idle_schedules += 1
-                    written.append(self._postpone_broken(state, now_ms))
-                    continue
-                decisions.append(decision)
-                written.append(decision.with_wake_up(moved))
-                if decision.runs and has_conflicting_hints(state, now_ms):
-                    context.events.warn(f"{compiled.schedule_id}: two hints are active, the earlier one is used")
-                result.catchups += used
-        writes = decision_writes(now_ms, decisions, written)._replace(starts=fast.starts, steps=fast.steps)
+        states, launches = self._resume_and_release(transaction, states, schedules, contexts, result)
+        decisions, new_states = self._decide(states, schedules, contexts, budget, result)
+        writes = decision_writes(now_ms, decisions, new_states)._replace(starts=fast.starts, steps=fast.steps)
         recorded = transaction.write_decisions(writes)
         result.add_decisions(decisions, recorded, schedules)
-        context.notifications.missed(transaction, writes.dropped_ranges, schedules, now_ms)
+        context.notifications.notify_missed(transaction, writes.dropped_ranges, schedules, now_ms)
         if recorded.to_end:  # a tick of the same batch may have terminated a run that was released above
             terminated = {row.id for row in recorded.to_end if row.state == RunState.TERMINATED}
             launches = [launch for launch in launches if launch[0].id not in terminated]
@@ -102,7 +81,46 @@ class FireStep:
         result.runs = len(fast.starts) + sum(len(decision.runs) for decision in decisions)
         return result
 
-    def _prepare(
+    def _decide(
+        self,
+        states: list[ScheduleState],
+        schedules: dict[int, CompiledSchedule],
+        contexts: DecisionContexts,
+        budget: int,
+        result: StepResult,
+    ) -> tuple[list[Decision], list[ScheduleState]]:
+        """Decide the due ticks of schedules, and return the decisions and the new state of every schedule.
+
+        A schedule that is paused, closed or damaged has no decision. It counts as idle.
+        """
+        now_ms, damaged = result.now_ms, self._context.schedules.broken
+        decisions: list[Decision] = []
+        new_states: list[ScheduleState] = []
+        for state in states:
+            compiled = schedules.get(state.schedule_key)
+            if compiled is None:
+                result.idle_schedules += 1
+                new_states.append(self._postpone_broken(state, now_ms))
+                continue
+            if state.paused or state.closed:
+                result.idle_schedules += 1
+                new_states.append(state._replace(next_fire_ms=state.pause_until_ms if state.paused else None))
+                continue
+            try:
+                decision, new_state, catchups = decide(state, compiled, contexts.of(compiled), budget - result.catchups)
+            except Exception as error:  # noqa: BLE001 - a damaged row must not stop the others
+                damaged[state.schedule_key] = f"{compiled.schedule_id}: {error!r}"
+                result.idle_schedules += 1
+                new_states.append(self._postpone_broken(state, now_ms))
+                continue
+            decisions.append(decision)
+            new_states.append(decision.with_wake_up(new_state))
+            result.catchups += catchups
+            if decision.runs and has_conflicting_hints(state, now_ms):
+                self._context.events.warn(f"{compiled.schedule_id}: {CONFLICTING_HINTS}")
+        return decisions, new_states
+
+    def _resume_and_release(
         self,
         transaction: Transaction,
         states: list[ScheduleState],
@@ -110,22 +128,22 @@ class FireStep:
         contexts: DecisionContexts,
         result: StepResult,
     ) -> tuple[list[ScheduleState], Launches]:
-        """Resume schedules whose pause is over, and start queued runs that have a free slot."""
-        ready = [
+        """Resume schedules whose pause is over, and release queued runs that have a free slot."""
+        resumed_states = [
             self._resume_if_due(transaction, state, schedules.get(state.schedule_key), result.now_ms)
             for state in states
         ]
-        waiting = {state.schedule_key: state for state in ready if state.waiting}
+        waiting = {state.schedule_key: state for state in resumed_states if state.waiting}
         if not waiting:
-            return ready, []
+            return resumed_states, []
         launches = release_waiting(transaction, waiting, schedules, contexts, self._context, result)
-        return [waiting.get(state.schedule_key, state) for state in ready], launches
+        return [waiting.get(state.schedule_key, state) for state in resumed_states], launches
 
     def _resume_if_due(
         self, transaction: Transaction, state: ScheduleState, compiled: CompiledSchedule | None, now_ms: int
     ) -> ScheduleState:
-        until = state.pause_until_ms
-        if compiled is None or not state.paused or until is None or until > now_ms:
+        pause_until_ms = state.pause_until_ms
+        if compiled is None or not state.paused or pause_until_ms is None or pause_until_ms > now_ms:
             return state
         transaction.run_unhold_planned([state.schedule_key], now_ms)
         row = transaction.schedule_list_by_key([state.schedule_key])[state.schedule_key]

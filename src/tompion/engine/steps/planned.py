@@ -41,18 +41,18 @@ class PlannedStep:
                 continue
             try:
                 decision = Decision(states[key], schedules[key], contexts.of(schedules[key]))
-                decisions.setdefault(key, decision).tick(_due(row))
+                decisions.setdefault(key, decision).decide_tick(_due(row))
             except Exception as error:  # noqa: BLE001 - a damaged row must not stop the others
                 broken[key] = repr(error)
         if broken:
             self._postpone(transaction, broken, now_ms)
-        sound = [decision for key, decision in decisions.items() if key not in broken]
-        result = self._write(transaction, sound, rows)
-        result.claimed = len(sound) + len(paused)
+        valid_decisions = [decision for key, decision in decisions.items() if key not in broken]
+        result = self._write(transaction, valid_decisions, rows)
+        result.claimed = len(valid_decisions) + len(paused)
         return result
 
     def _postpone(self, transaction: Transaction, broken: dict[int, str], now_ms: int) -> None:
-        """Try the planned runs of damaged schedules again later."""
+        """Postpone the planned runs of damaged schedules, and warn."""
         transaction.run_postpone_planned(broken, now_ms, now_ms + BROKEN_RETRY_MS)
         for key, problem in broken.items():
             self._context.events.warn(f"schedule {key} cannot start its planned runs: {problem}")

@@ -64,7 +64,7 @@ class RemoteResultsStep:
             if (compiled := schedules.get((row.schedule_key, row.version))) is not None
             and is_first_tick_attempt(row, compiled)
         ]
-        self._context.notifications.started_late(transaction, started, now_ms)
+        self._context.notifications.notify_late_starts(transaction, started, now_ms)
 
 
 def _needs_cancellation(row: RunRow) -> bool:

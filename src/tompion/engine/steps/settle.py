@@ -67,15 +67,15 @@ class SettleStep:
         notifications = self._context.notifications
         if not finished or not notifications.wants(NotificationKind.RECOVERED):
             return
-        failed = {key: row[FAILURES] for key, row in rows.items() if row[FAILURES]}
-        first = {
+        failures = {key: row[FAILURES] for key, row in rows.items() if row[FAILURES]}
+        first_successes = {
             outcome.schedule_key: FinalOutcome(
-                change=settle(outcome, Policy(), now_ms, closed=False), failures=failed[outcome.schedule_key]
+                change=settle(outcome, Policy(), now_ms, closed=False), failures=failures[outcome.schedule_key]
             )
             for outcome in reversed(outcomes)
-            if outcome.schedule_key in failed and RunId(*outcome[:3]) in finished
+            if outcome.schedule_key in failures and RunId(*outcome[:3]) in finished
         }
-        notifications.ended(transaction, list(first.values()), schedules, now_ms)
+        notifications.notify_ended(transaction, list(first_successes.values()), schedules, now_ms)
 
     def _settle(
         self,
@@ -85,10 +85,11 @@ class SettleStep:
         schedules: dict[int, CompiledSchedule],
         result: StepResult,
     ) -> None:
+        """Write outcomes, free the slots of ended runs, and release the runs that wait for them."""
         now_ms = result.now_ms
         changes = [self._change(outcome, states, schedules, now_ms) for outcome in outcomes]
         result.accepted = transaction.run_settle(changes)
-        touched: set[int] = set()
+        changed_keys: set[int] = set()
         endings: list[FinalOutcome] = []
         for change in changes:
             key = change.schedule_key
@@ -97,11 +98,11 @@ class SettleStep:
                 states[key] = free_slot(states[key], schedules.get(key), change.state, change.origin, now_ms)
                 note = self._pause_after_failure(transaction, states, schedules.get(key), change, result)
                 endings.append(FinalOutcome(change=change, failures=failures, note=note))
-                touched.add(key)
-        self._context.notifications.ended(transaction, endings, schedules, now_ms)
-        self._release(transaction, states, schedules, touched, result)
-        transaction.state_update([states[key] for key in sorted(touched)])
-        if any(key in schedules and schedules[key].allowed_seconds is not None for key in touched):
+                changed_keys.add(key)
+        self._context.notifications.notify_ended(transaction, endings, schedules, now_ms)
+        self._release(transaction, states, schedules, changed_keys, result)
+        transaction.state_update([states[key] for key in sorted(changed_keys)])
+        if any(key in schedules and schedules[key].allowed_seconds is not None for key in changed_keys):
             transaction.notify()  # the next run of an adaptive schedule may be due at once
         self._wake_backfills(transaction, [change for change in changes if change.id in result.accepted], now_ms)
         result.retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & result.accepted
@@ -125,11 +126,11 @@ class SettleStep:
         transaction: Transaction,
         states: dict[int, ScheduleState],
         schedules: dict[int, CompiledSchedule],
-        touched: set[int],
+        changed_keys: set[int],
         result: StepResult,
     ) -> None:
         """Start the queued runs of schedules whose slots became free."""
-        waiting = {key: states[key] for key in touched if states[key].waiting}
+        waiting = {key: states[key] for key in changed_keys if states[key].waiting}
         if waiting:
             contexts = self._context.decision_contexts(result.now_ms, transaction.target_list_paused())
             result.launches = release_waiting(transaction, waiting, schedules, contexts, self._context, result)

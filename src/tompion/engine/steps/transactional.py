@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
-from tompion.engine.execution.launcher import build_run_context, lost_too_often, workflow_parts
+from tompion.engine.execution.launcher import build_run_context, worker_lost_result, workflow_parts
 from tompion.engine.schedule_cache import UNREADABLE, parse_document
 from tompion.engine.steps.result import Launches, StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.errors import LaunchError
 from tompion.executors.base import Accepted, Executor, RunContext, TransactionalExecutor
-from tompion.model.codec import storable
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.run import Reason, RunRow, RunState
 from tompion.model.sql_call import SqlCall, SqlResult
@@ -89,7 +89,7 @@ class TransactionalStep:
             if any(outcome.state is RunState.ENQUEUED for outcome in outcomes):
                 transaction.notify()
             settled = self._settle.settle(transaction, outcomes)
-            self._context.notifications.late(transaction, settled.launches, settled.now_ms)
+            self._context.notifications.notify_late_launches(transaction, settled.launches, settled.now_ms)
             launches, settled.launches = settled.launches, []
             settled.failed_launches = sum(outcome.reason is Reason.LAUNCH_FAILED for outcome in outcomes)
             started = StepResult(now_ms=result.now_ms, launches=[(run.row, run.compiled) for run in runs])
@@ -142,7 +142,7 @@ class TransactionalStep:
             row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options)
         )
         if compiled.policy.is_abandoned(row.pickups, self._context.settings.max_pickups):
-            completed, reason = lost_too_often(row)
+            completed, reason = worker_lost_result(row)
             return run._replace(error=completed.error, reason=reason)
         try:
             return run._replace(call=workflow.executor.call(workflow.dag, run.run_context))

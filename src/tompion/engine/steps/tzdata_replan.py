@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from tompion.encoding.instant import datetime_s
 from tompion.engine.context import EngineContext
 from tompion.engine.signals import EngineSignals
 from tompion.engine.steps import audit
 from tompion.engine.store_future import await_store
-from tompion.model.instant import datetime_s
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule

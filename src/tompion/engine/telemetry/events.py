@@ -11,14 +11,14 @@ from typing import NamedTuple
 from tompion.errors import TompionError
 from tompion.executors.base import RunContext
 from tompion.executors.current_run import RECORD_FIELDS
-from tompion.model.metrics import Metrics
+from tompion.runtime.metrics_registry import Metrics
 
 ENGINE_LOGGER = "tompion.engine"
 """Logger of the problems of an instance."""
 RUNS_LOGGER = "tompion.runs"
 """Logger of everything that happens to runs and schedules."""
-log = logging.getLogger(ENGINE_LOGGER)
-run_log = logging.getLogger(RUNS_LOGGER)
+log: logging.Logger = logging.getLogger(ENGINE_LOGGER)
+run_log: logging.Logger = logging.getLogger(RUNS_LOGGER)
 _LEVELS = {
     "error": logging.ERROR,
     "warning": logging.WARNING,
@@ -63,7 +63,7 @@ class EngineEvents:
     """Counters, log messages, and the events for the listener, if there is one."""
 
     def __init__(self, listener: Callable[[Event], None] | None = None, metrics: Metrics | None = None) -> None:
-        self.metrics = metrics or Metrics()
+        self.metrics: Metrics = metrics or Metrics()
         self.listener = listener
 
     @property

@@ -7,8 +7,8 @@ from functools import partial
 
 from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import StepResult
-from tompion.engine.telemetry.metrics import EngineMetrics
 from tompion.engine.telemetry.run_events import RunEvents
+from tompion.engine.telemetry.step_metrics import StepMetrics
 from tompion.runtime.clock import Clock
 
 
@@ -17,7 +17,7 @@ class Telemetry:
 
     def __init__(self, context: EngineContext, clock: Clock) -> None:
         self._sinks: list[Callable[[StepResult], None]] = [
-            EngineMetrics(context, clock).record,
+            StepMetrics(context, clock).record,
             RunEvents(context).record,
         ]
         if context.tracing is not None:

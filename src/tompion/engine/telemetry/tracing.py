@@ -5,9 +5,9 @@ fire time to the outcome, with child spans: ``tompion.decide`` (fire time to dec
 lease), ``tompion.launch`` (lease to call) and ``tompion.execute`` (the executor's call). A later attempt is not a child
 of the one before, but has a link to it.
 
-All ids are derived from the key (:mod:`tompion.model.trace_context`), and all times except those of the call are in the
-ledger. So an engine keeps no trace state while a run is in flight: any instance that writes the outcome writes the same
-span, an executor receives its parent before that span exists, and a trace continues after a crash.
+All ids are derived from the key (:mod:`tompion.encoding.trace_context`), and all times except those of the call are in
+the ledger. So an engine keeps no trace state while a run is in flight: any instance that writes the outcome writes the
+same span, an executor receives its parent before that span exists, and a trace continues after a crash.
 """
 
 from __future__ import annotations
@@ -31,11 +31,19 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from tompion.encoding.trace_context import (
+    EXECUTE,
+    RUN,
+    SAMPLED,
+    read_traceparent,
+    span_id_of,
+    trace_id_of,
+    traceparent_of,
+)
 from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.steps.result import StepResult
 from tompion.executors.base import RunContext
 from tompion.model.run import FAILURES, FINAL, RunId, RunRow, RunState, idempotency_key
-from tompion.model.trace_context import EXECUTE, RUN, SAMPLED, read_traceparent, span_id_of, trace_id_of, traceparent_of
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 from tompion.runtime.clock import Clock
@@ -116,8 +124,8 @@ class Tracing:
         if run is None:
             return
         end_ns = result.now_ms * NS_PER_MS
-        if outcome.course is not None:
-            self._write_call(run, outcome, outcome.course, end_ns)
+        if outcome.timing is not None:
+            self._write_call(run, outcome, outcome.timing, end_ns)
         if outcome.state in FINAL:
             is_retried = run_id in result.retried
             self._write_run(run, outcome.state, outcome.reason, outcome.error, end_ns, retried=is_retried)
@@ -166,6 +174,7 @@ class Tracing:
     def _write_run(  # noqa: PLR0913 - the outcome of a run
         self, run: TracedRun, state: str, reason: str | None, error: str | None, end_ns: int, *, retried: bool = False
     ) -> None:
+        """Write the span of an attempt. The first attempt also has spans for the decision and the wait."""
         row, key = run.row, run.key
         began_ns, leased_ns = run.began_ns, (row.started_ms or row.finished_ms or row.decided_ms) * NS_PER_MS
         if row.attempt <= 1:

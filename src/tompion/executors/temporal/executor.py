@@ -20,6 +20,7 @@ from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHand
 from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
@@ -36,7 +37,6 @@ from tompion.executors.temporal.workflow_ids import (
     workflow_ids,
 )
 from tompion.model.action_options import EXECUTOR_OPTIONS
-from tompion.model.codec import json_value, truncate
 from tompion.model.run import RunState
 from tompion.runtime.clock import pause
 
@@ -100,7 +100,7 @@ class TemporalExecutor(Executor):
         self._api_key = _text(configured, "api_key", "") if "api_key" in configured else None
         self._tls = _tls_config(configured.get("tls"))
         self._rpc_timeout = timedelta(milliseconds=int_setting(configured, "temporal", "timeout_ms", 10_000))
-        self.max_active = int_setting(configured, "temporal", "max_active", 1_000)
+        self.max_active: int = int_setting(configured, "temporal", "max_active", 1_000)
         self._env = env
         self._connected: Client | None = None
         self._connecting: asyncio.Future[Client] | None = None
@@ -108,65 +108,65 @@ class TemporalExecutor(Executor):
         self._ends: OrderedDict[str, TemporalEnd] = OrderedDict()
         self._by_namespace = _namespace_executors(configured, env)
 
-    async def run(self, dag: Any, meta: RunContext) -> Completed:
+    async def run(self, dag: Any, run_context: RunContext) -> Completed:
         """Start the workflow, unless an earlier attempt did, and wait until it ends."""
-        if meta.namespace in self._by_namespace:
-            return await self._by_namespace[meta.namespace].run(dag, meta)
-        check_workflow_options(meta.options, *EXECUTOR_OPTIONS["temporal"])
-        done = meta.options.get("done", "followed")
+        if run_context.namespace in self._by_namespace:
+            return await self._by_namespace[run_context.namespace].run(dag, run_context)
+        check_workflow_options(run_context.options, *EXECUTOR_OPTIONS["temporal"])
+        done = run_context.options.get("done", "followed")
         if done not in ("followed", "taken"):
             raise LaunchRefused("the workflow's option done is neither 'followed' nor 'taken'")
         client = await self._client()
-        execution = await self._begin(client, await self._request(client, dag, meta), meta)
-        meta.progress(execution._asdict())
+        execution = await self._begin(client, await self._request(client, dag, run_context), run_context)
+        run_context.progress(execution._asdict())
         if done == "taken":
             return Completed(execution_id=str(execution))
         end = await self._wait_for_end(client, execution)
         return await self._outcome(client, execution, end)
 
-    async def cancel(self, dag: Any, meta: RunContext, execution_id: str | None) -> bool:
+    async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         """Request the cancellation of the workflow. The task that follows it gets the outcome."""
-        if meta.namespace in self._by_namespace:
-            return await self._by_namespace[meta.namespace].cancel(dag, meta, execution_id)
-        handle = await self._handle(meta, execution_id)
+        if run_context.namespace in self._by_namespace:
+            return await self._by_namespace[run_context.namespace].cancel(dag, run_context, execution_id)
+        handle = await self._handle(run_context, execution_id)
         if handle is None:
             return False
         await _ignore_not_found(handle.cancel(rpc_timeout=self._rpc_timeout))
-        return bool(meta.options.get("done", "followed") == "followed")
+        return bool(run_context.options.get("done", "followed") == "followed")
 
-    async def terminate(self, dag: Any, meta: RunContext, execution_id: str | None) -> None:
+    async def terminate(self, dag: Any, run_context: RunContext, execution_id: str | None) -> None:
         """End the workflow by force."""
-        if meta.namespace in self._by_namespace:
-            return await self._by_namespace[meta.namespace].terminate(dag, meta, execution_id)
-        handle = await self._handle(meta, execution_id)
+        if run_context.namespace in self._by_namespace:
+            return await self._by_namespace[run_context.namespace].terminate(dag, run_context, execution_id)
+        handle = await self._handle(run_context, execution_id)
         if handle is not None:
             await _ignore_not_found(handle.terminate(reason="replaced by a later run", rpc_timeout=self._rpc_timeout))
         return None
 
-    async def _handle(self, meta: RunContext, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
+    async def _handle(self, run_context: RunContext, execution_id: str | None) -> WorkflowHandle[Any, Any] | None:
         """Return a handle of a run's workflow, with its continuations but never another one with the same id."""
         client = await self._client()
         execution = (
-            await self._execution(client, meta) if execution_id is None else TemporalExecution.read(execution_id)
+            await self._execution(client, run_context) if execution_id is None else TemporalExecution.read(execution_id)
         )
         if execution is None:
             return None
         return client.get_workflow_handle(execution.workflow_id, first_execution_run_id=execution.run_id)
 
-    async def _execution(self, client: Client, meta: RunContext) -> TemporalExecution | None:
+    async def _execution(self, client: Client, run_context: RunContext) -> TemporalExecution | None:
         """Return the execution of a run, started here or by a worker that was lost. Wait for a pending start."""
-        start = self._starts.get(meta.delivery_id)
+        start = self._starts.get(run_context.delivery_id)
         if start is not None:
             await asyncio.wait({start})
             return None if start.cancelled() or _exception_of(start) else start.result()
-        workflow = await self._find_workflow(client, meta)
+        workflow = await self._find_workflow(client, run_context)
         return None if workflow is None else TemporalExecution(workflow.id, workflow.raw_info.first_run_id)
 
-    async def _find_workflow(self, client: Client, meta: RunContext) -> WorkflowExecutionDescription | None:
+    async def _find_workflow(self, client: Client, run_context: RunContext) -> WorkflowExecutionDescription | None:
         """Return the workflow that was started for a run, under either of its ids."""
-        for workflow_id in workflow_ids(meta).candidates:
+        for workflow_id in workflow_ids(run_context).candidates:
             workflow = await self._describe(client, workflow_id)
-            if workflow is not None and memo_matches(meta, await workflow.memo_value(MEMO, None)):
+            if workflow is not None and memo_matches(run_context, await workflow.memo_value(MEMO, None)):
                 return workflow
         return None
 
@@ -204,37 +204,39 @@ class TemporalExecutor(Executor):
         self._connecting = None
         _exception_of(connecting)
 
-    async def _request(self, client: Client, dag: Any, meta: RunContext) -> StartWorkflowExecutionRequest:
-        options, convert = meta.options, client.data_converter
-        workflow = await self._find_workflow(client, meta) if meta.failures else None
+    async def _request(self, client: Client, dag: Any, run_context: RunContext) -> StartWorkflowExecutionRequest:
+        options, convert = run_context.options, client.data_converter
+        workflow = await self._find_workflow(client, run_context) if run_context.failures else None
         request = StartWorkflowExecutionRequest(
             namespace=self._namespace,
-            workflow_id=workflow_ids(meta).default if workflow is None else workflow.id,
-            request_id=meta.delivery_id,
+            workflow_id=workflow_ids(run_context).default if workflow is None else workflow.id,
+            request_id=run_context.delivery_id,
             identity=client.identity,
-            workflow_id_reuse_policy=reuse_policy(meta, has_begun=workflow is not None),
+            workflow_id_reuse_policy=reuse_policy(run_context, has_begun=workflow is not None),
             workflow_id_conflict_policy=WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
         )
-        request.workflow_type.name = text_option(meta, "workflow")
-        request.task_queue.name = text_option(meta, "task_queue")
+        request.workflow_type.name = text_option(run_context, "workflow")
+        request.task_queue.name = text_option(run_context, "task_queue")
         if "start" in options:
             apply_start_options(request, options["start"])
         else:
-            request.input.payloads.extend(await convert.encode(_arguments(dag, meta)))
-        for name, value in {MEMO: _memo_of(meta), **_mapping(options, "memo")}.items():
+            request.input.payloads.extend(await convert.encode(_arguments(dag, run_context)))
+        for name, value in {MEMO: _memo_of(run_context), **_mapping(options, "memo")}.items():
             request.memo.fields[name].CopyFrom((await convert.encode([value]))[0])
-        if meta.traceparent is not None:
-            carrier = PayloadConverter.default.to_payloads([{"traceparent": meta.traceparent}])
+        if run_context.traceparent is not None:
+            carrier = PayloadConverter.default.to_payloads([{"traceparent": run_context.traceparent}])
             request.header.fields[TRACER_HEADER].CopyFrom(carrier[0])
-        add_search_attributes(request.search_attributes, meta, _mapping(options, "search_attributes"))
+        add_search_attributes(request.search_attributes, run_context, _mapping(options, "search_attributes"))
         for name in ("execution", "run", "task"):
             _set_timeout(getattr(request, f"workflow_{name}_timeout"), options, f"{name}_timeout_ms")
-        await self._add_previous_end(client, request, meta)
+        await self._add_previous_end(client, request, run_context)
         return request
 
-    async def _add_previous_end(self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext) -> None:
+    async def _add_previous_end(
+        self, client: Client, request: StartWorkflowExecutionRequest, run_context: RunContext
+    ) -> None:
         """Add the last result to the request, and the last failure if that is later."""
-        succeeded, failed = meta.previous
+        succeeded, failed = run_context.previous
         if succeeded is not None and (end := await self._cached_end(client, succeeded)) and end.result is not None:
             request.last_completion_result.CopyFrom(end.result)
         if failed is not None and (end := await self._cached_end(client, failed)) and end.failure is not None:
@@ -255,17 +257,17 @@ class TemporalExecutor(Executor):
         return self._ends[execution_id]
 
     async def _begin(
-        self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
+        self, client: Client, request: StartWorkflowExecutionRequest, run_context: RunContext
     ) -> TemporalExecution:
         """Start the workflow. The start completes even if the caller is cancelled."""
-        self._starts[request.request_id] = start = asyncio.ensure_future(self._start(client, request, meta))
+        self._starts[request.request_id] = start = asyncio.ensure_future(self._start(client, request, run_context))
         start.add_done_callback(_exception_of)
         while len(self._starts) > self.max_active + MAX_CACHED_ENDS:
             self._starts.popitem(last=False)
         return await asyncio.shield(start)
 
     async def _start(
-        self, client: Client, request: StartWorkflowExecutionRequest, meta: RunContext
+        self, client: Client, request: StartWorkflowExecutionRequest, run_context: RunContext
     ) -> TemporalExecution:
         """Start the workflow or find it. Use the fallback id if another run has the default one."""
         try:
@@ -278,15 +280,15 @@ class TemporalExecutor(Executor):
                 return TemporalExecution(request.workflow_id, run_id)
         else:
             return TemporalExecution(request.workflow_id, response.run_id)
-        taken, fallback = request.workflow_id, workflow_ids(meta).fallback
-        if fallback is None or fallback == taken or not await self._may_use_fallback_id(client, taken, meta):
+        taken, fallback = request.workflow_id, workflow_ids(run_context).fallback
+        if fallback is None or fallback == taken or not await self._may_use_fallback_id(client, taken, run_context):
             raise LaunchRefused(f"the workflow id {taken!r} is in use by another execution")
         request.workflow_id = fallback
-        return await self._start(client, request, meta)
+        return await self._start(client, request, run_context)
 
-    async def _may_use_fallback_id(self, client: Client, taken: str, meta: RunContext) -> bool:
-        workflow = None if meta.source != TICK else await self._describe(client, taken)
-        return may_use_fallback_id(meta, None if workflow is None else await workflow.memo_value(MEMO, None))
+    async def _may_use_fallback_id(self, client: Client, taken: str, run_context: RunContext) -> bool:
+        workflow = None if run_context.source != TICK else await self._describe(client, taken)
+        return may_use_fallback_id(run_context, None if workflow is None else await workflow.memo_value(MEMO, None))
 
     # --- the end --------------------------------------------------------------------------------------------------
 
@@ -363,10 +365,10 @@ async def _ignore_not_found(call: Any) -> None:
             raise
 
 
-def _arguments(dag: Any, meta: RunContext) -> list[Any]:
-    args = meta.options.get("args")
+def _arguments(dag: Any, run_context: RunContext) -> list[Any]:
+    args = run_context.options.get("args")
     if args is None:
-        return [{"dag": dag, "meta": meta.meta}]
+        return [{"dag": dag, "meta": run_context.meta}]
     if not isinstance(args, list):
         raise LaunchRefused("the workflow's option args is not a list")
     return args
@@ -381,8 +383,8 @@ async def _read_result(client: Client, result: Payloads | None) -> Any:
     return values[0] if len(values) == 1 else values or None
 
 
-def _memo_of(meta: RunContext) -> dict[str, Any]:
-    return {name: value for name, value in meta.meta.items() if name != "payload"}
+def _memo_of(run_context: RunContext) -> dict[str, Any]:
+    return {name: value for name, value in run_context.meta.items() if name != "payload"}
 
 
 def _mapping(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -74,11 +74,11 @@ def failure_text(failure: Failure) -> str:
     return ", caused by ".join(messages)
 
 
-def add_search_attributes(into: SearchAttributes, meta: RunContext, custom: Mapping[str, Any]) -> None:
+def add_search_attributes(into: SearchAttributes, run_context: RunContext, custom: Mapping[str, Any]) -> None:
     """Add the schedule id, the scheduled time and the attributes of the workflow's options."""
     attributes = {
-        SCHEDULED_AT: {"type": "Datetime", "value": meta.run_at.isoformat()},
-        SCHEDULED_BY: {"type": "Keyword", "value": meta.schedule_id},
+        SCHEDULED_AT: {"type": "Datetime", "value": run_context.run_at.isoformat()},
+        SCHEDULED_BY: {"type": "Keyword", "value": run_context.schedule_id},
         **custom,
     }
     for name, value in attributes.items():

@@ -34,24 +34,28 @@ class WorkflowIds(NamedTuple):
         return (self.default,) if self.fallback is None else (self.default, self.fallback)
 
 
-def workflow_ids(meta: RunContext) -> WorkflowIds:
+def workflow_ids(run_context: RunContext) -> WorkflowIds:
     """Return the ids of a run's workflow. With the option ``id: as_is`` there is only one."""
-    default_base = meta.schedule_id if meta.namespace == "default" else f"{meta.namespace}/{meta.schedule_id}"
-    base = meta.options.get("workflow_id", default_base)
+    default_base = (
+        run_context.schedule_id
+        if run_context.namespace == "default"
+        else f"{run_context.namespace}/{run_context.schedule_id}"
+    )
+    base = run_context.options.get("workflow_id", default_base)
     if not isinstance(base, str):
         raise LaunchRefused("the workflow's option workflow_id is not text")
-    id_mode = meta.options.get("id", "suffix")
+    id_mode = run_context.options.get("id", "suffix")
     if id_mode not in ("suffix", "as_is"):
         raise LaunchRefused("the workflow's option id is neither 'suffix' nor 'as_is'")
     if id_mode == "as_is":
         return WorkflowIds(base)
-    default = f"{base}-{meta.run_at:%Y-%m-%dT%H:%M:%SZ}"
-    return WorkflowIds(default, f"{default}-{meta.idempotency_key[:KEY_CHARS]}")
+    default = f"{base}-{run_context.run_at:%Y-%m-%dT%H:%M:%SZ}"
+    return WorkflowIds(default, f"{default}-{run_context.idempotency_key[:KEY_CHARS]}")
 
 
-def reuse_policy(meta: RunContext, *, has_begun: bool) -> WorkflowIdReusePolicy.ValueType:
+def reuse_policy(run_context: RunContext, *, has_begun: bool) -> WorkflowIdReusePolicy.ValueType:
     """Return the reuse policy of an id: ``as_is`` ids may be reused, others only by a run that has failed."""
-    if meta.options.get("id") == "as_is":
+    if run_context.options.get("id") == "as_is":
         return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
     if has_begun:
         return WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -69,15 +73,15 @@ def earlier_run_id(error: RPCError, request_id: str) -> str | None:
     return None
 
 
-def may_use_fallback_id(meta: RunContext, memo: Any) -> bool:
+def may_use_fallback_id(run_context: RunContext, memo: Any) -> bool:
     """Return whether a run may use its fallback id. ``memo`` is the memo of the workflow with the default id.
 
     A trigger always may.  A tick may if the default id belongs to a trigger or a backfill of the same schedule.
     Otherwise the same tick was started already.
     """
-    if meta.source != TICK:
+    if run_context.source != TICK:
         return True
-    ours = (meta.namespace, meta.schedule_id)
+    ours = (run_context.namespace, run_context.schedule_id)
     return (
         isinstance(memo, Mapping)
         and memo.get("source") not in (None, TICK)
@@ -85,6 +89,6 @@ def may_use_fallback_id(meta: RunContext, memo: Any) -> bool:
     )
 
 
-def memo_matches(meta: RunContext, memo: Any) -> bool:
+def memo_matches(run_context: RunContext, memo: Any) -> bool:
     """Return whether the memo of a workflow identifies this run."""
-    return isinstance(memo, Mapping) and memo.get("idempotency_key") == meta.idempotency_key
+    return isinstance(memo, Mapping) and memo.get("idempotency_key") == run_context.idempotency_key

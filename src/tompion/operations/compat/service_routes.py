@@ -12,14 +12,13 @@ from itertools import islice
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField, display
-from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
 from tompion.operations.schedules.repository import load_by_id, schedule_view_of

@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import NotFound, StoreError
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import RunRow, RunSource
 from tompion.model.schedule import Run, Schedule, ScheduleStatus

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tompion.encoding.instant import When, datetime_ms
 from tompion.errors import InvalidField, NotFound, StaleToken
-from tompion.model.instant import datetime_ms
 from tompion.model.policy import Overlap
 from tompion.model.schedule import Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.context import OperationContext
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.resources.workflows import write_workflow
 from tompion.operations.schedules import backfills, control, crud
-from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
+from tompion.operations.schedules.schedule_document import parse_schedule
 from tompion.operations.validation import UNSET, check_name
 from tompion.spec.calendar.ranges import in_one_zone, ranges_of
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from tompion.encoding.instant import datetime_ms
 from tompion.model.insight import ScheduleEdit, Update
-from tompion.model.instant import datetime_ms
 from tompion.model.rows import AuditRow
 from tompion.model.run import OPEN, RunRow
 from tompion.operations.context import OperationContext
@@ -23,7 +23,7 @@ from tompion.operations.views import run_view
 
 REREAD_ROWS = 500
 """The number of last row numbers that each poll reads again."""
-LOOKED_BACK = 100_000
+MAX_OPEN_RUNS_BACK = 100_000
 """How many run numbers back the first poll searches for open runs."""
 RECENT_MS = 10_000
 """The maximum age of a change that the first poll returns."""
@@ -61,7 +61,7 @@ def poll_changes(context: OperationContext, seen: FeedPosition | None = None) ->
             [row for row in runs.values() if _changed_ms(row) >= since_ms],
             [row for row in edits if row.at_ms >= since_ms],
         )
-        runs |= dict(transaction.run_list_open_after(last - LOOKED_BACK, MAX_ROWS))
+        runs |= dict(transaction.run_list_open_after(last - MAX_OPEN_RUNS_BACK, MAX_ROWS))
         return FeedPage(updates, _after(seen, runs, edits))
     runs, edits = _read(context, seen)
     if len(runs) > MAX_ROWS or len(edits) > MAX_ROWS:

@@ -6,12 +6,12 @@ import heapq
 from itertools import islice
 from typing import Any
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.insight import EditDiff, TickChange
-from tompion.model.instant import datetime_s
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.definition import parse_schedule
 from tompion.operations.schedules.repository import calendar_of, load_by_id, newest_calendar
+from tompion.operations.schedules.schedule_document import parse_schedule
 from tompion.plan.compiled_schedule import compile_schedule
 from tompion.plan.upcoming import upcoming_ticks
 from tompion.spec.compiler import zone_of

@@ -12,13 +12,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from statistics import median
+from typing import NamedTuple, TypeAlias
 
-from tompion.errors import InvalidField, TompionError, display
+from tompion.encoding.instant import datetime_ms
+from tompion.errors import TompionError
 from tompion.model.insight import Forecast, Load, LoadSpike, SameSpecSchedule, SpecGroup
-from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import DefinitionRow, SpecGroupRow
 from tompion.operations.context import OperationContext
+from tompion.operations.insight.time_buckets import TimeBuckets, check_buckets
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import UNREADABLE, calendar_of, load_by_id
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -39,48 +41,41 @@ MAX_GROUPS = 5
 MIN_SPIKE = 10
 SPIKE_FACTOR = 3
 MAX_JITTER_MS = 30 * 60_000
+CompiledGroup: TypeAlias = tuple[SpecGroupRow, CompiledSchedule]
+"""The schedules with the same spec, and one of them compiled."""
+
+
+class LaterFires(NamedTuple):
+    """Fires by bucket, schedules by bucket and group, and the number of schedules whose fires are all counted."""
+
+    fires: Counter[int]
+    groups_by_bucket: defaultdict[int, Counter[int]]
+    schedules: int
 
 
 def forecast(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60) -> Forecast:
     """Return the number of fires in the next seconds, in equal buckets, and the load spikes."""
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
-        if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if buckets > seconds:
-        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    check_buckets(seconds, buckets, MAX_WINDOW_S, MAX_BUCKETS)
     length_ms = seconds * 1000 // buckets
-    since_ms = context.now_ms // length_ms * length_ms
-    until_ms = since_ms + buckets * length_ms
-    fires: Counter[int] = Counter()
-    scheduled = 0
+    window = TimeBuckets(since_ms=context.now_ms // length_ms * length_ms, length_ms=length_ms, number=buckets)
     active = context.transaction.schedule_count_in_status(context.namespace, "active", MAX_SCHEDULES + 1)
-    for number, count in context.transaction.state_count_fires_by_bucket(
-        context.namespace, since_ms, until_ms, length_ms, MAX_SCHEDULES
+    fires: Counter[int] = Counter()
+    for index, count in context.transaction.state_count_fires_by_bucket(
+        context.namespace, window.since_ms, window.until_ms, length_ms, MAX_SCHEDULES
     ):
-        fires[number] += count
-        scheduled += count
-    step = max(1, -(-min(active, MAX_SCHEDULES) // MAX_READ))
-    groups = _spec_groups(context, until_ms, step)
-    same_spec: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    fully_counted, budget = 0, MAX_TICKS
-    for index, (row, compiled) in enumerate(groups):
-        later = list(islice(_later_fires(compiled, max(row.next_nominal_s, since_ms // 1000), until_ms), budget + 1))
-        if len(later) > budget:
-            break
-        budget -= len(later)
-        fully_counted += row.schedules
-        same_spec[max(0, row.next_fire_ms - since_ms) // length_ms][index] += row.schedules
-        for fire_ms in later:
-            number = max(0, fire_ms - since_ms) // length_ms
-            fires[number] += row.schedules
-            same_spec[number][index] += row.schedules
-    loads = tuple(Load(datetime_ms(since_ms + number * length_ms), fires[number]) for number in range(buckets))
+        fires[index] += count
+    scheduled = fires.total()  # so far only the next fire of each schedule
+    sampling_step = max(1, -(-min(active, MAX_SCHEDULES) // MAX_READ))
+    groups = _spec_groups(context, window.until_ms, sampling_step)
+    later = _later_fires(groups, window)
+    fires.update(later.fires)
+    loads = tuple(Load(datetime_ms(window.start_ms(index)), fires[index]) for index in range(buckets))
     spikes = tuple(
-        _spike(loads[number], [(count, *groups[index]) for index, count in same_spec[number].most_common(MAX_GROUPS)])
-        for number in _heaviest_buckets(fires, buckets)
+        _spike(loads[index], [groups[group] for group, _ in later.groups_by_bucket[index].most_common(MAX_GROUPS)])
+        for index in _heaviest_buckets(fires, buckets)
     )
-    fully_counted = min(fully_counted, scheduled)
-    return Forecast(loads, spikes, fully_counted, scheduled - fully_counted, step, active > MAX_SCHEDULES)
+    fully_counted = min(later.schedules, scheduled)
+    return Forecast(loads, spikes, fully_counted, scheduled - fully_counted, sampling_step, active > MAX_SCHEDULES)
 
 
 def same_spec(
@@ -97,12 +92,14 @@ def same_spec(
     return Page(items, items[-1].schedule_id if len(rows) > limit else None)
 
 
-def _spec_groups(context: OperationContext, until_ms: int, step: int) -> list[tuple[SpecGroupRow, CompiledSchedule]]:
+def _spec_groups(context: OperationContext, until_ms: int, sampling_step: int) -> list[CompiledGroup]:
     """Return the specs that fire, the most frequent first, with their counts. Unreadable specs are omitted."""
     groups = []
-    rows = context.transaction.state_count_fires_by_spec(context.namespace, until_ms, MAX_SCHEDULES, step, MAX_SPECS)
+    rows = context.transaction.state_count_fires_by_spec(
+        context.namespace, until_ms, MAX_SCHEDULES, sampling_step, MAX_SPECS
+    )
     for sample in rows:
-        row = sample._replace(schedules=sample.schedules * step)
+        row = sample._replace(schedules=sample.schedules * sampling_step)
         version = DefinitionRow(
             schedule_key=0,
             version=0,
@@ -122,7 +119,26 @@ def _spec_groups(context: OperationContext, until_ms: int, step: int) -> list[tu
     return groups
 
 
-def _later_fires(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
+def _later_fires(groups: list[CompiledGroup], window: TimeBuckets) -> LaterFires:
+    """Count the fires of each group after its next one, until ``MAX_TICKS`` ticks are computed."""
+    result = LaterFires(Counter(), defaultdict(Counter), 0)
+    ticks_left = MAX_TICKS
+    for group, (row, compiled) in enumerate(groups):
+        after_s = max(row.next_nominal_s, window.since_ms // 1000)
+        fire_times = list(islice(_fire_times(compiled, after_s, window.until_ms), ticks_left + 1))
+        if len(fire_times) > ticks_left:
+            break
+        ticks_left -= len(fire_times)
+        result = result._replace(schedules=result.schedules + row.schedules)
+        result.groups_by_bucket[window.index_of(row.next_fire_ms)][group] += row.schedules
+        for fire_ms in fire_times:
+            index = window.index_of(fire_ms)
+            result.fires[index] += row.schedules
+            result.groups_by_bucket[index][group] += row.schedules
+    return result
+
+
+def _fire_times(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Iterator[int]:
     """Yield the fire times of the ticks after a tick."""
     tick = compiled.ticks.next_epoch(after_s)
     while tick is not None and (fire_ms := compiled.fire_ms(tick)) < until_ms:
@@ -132,19 +148,18 @@ def _later_fires(compiled: CompiledSchedule, after_s: int, until_ms: int) -> Ite
 
 def _heaviest_buckets(fires: Counter[int], buckets: int) -> list[int]:
     """Return the buckets with far more fires than usual, the heaviest first."""
-    usual = median(fires[number] for number in range(buckets))
-    least = max(MIN_SPIKE, SPIKE_FACTOR * usual)
-    return sorted((number for number in fires if fires[number] >= least), key=lambda number: (-fires[number], number))[
-        :MAX_SPIKES
-    ]
+    usual = median(fires[index] for index in range(buckets))
+    min_fires = max(MIN_SPIKE, SPIKE_FACTOR * usual)
+    spikes = [index for index in fires if fires[index] >= min_fires]
+    return sorted(spikes, key=lambda index: (-fires[index], index))[:MAX_SPIKES]
 
 
-def _spike(load: Load, same_spec: list[tuple[int, SpecGroupRow, CompiledSchedule]]) -> LoadSpike:
+def _spike(load: Load, compiled_groups: list[CompiledGroup]) -> LoadSpike:
     groups = tuple(
         SpecGroup(
             row.example, explain(compiled.spec), row.schedules, _jitter_ms(row, compiled), spread_minutes(compiled.spec)
         )
-        for _count, row, compiled in same_spec
+        for row, compiled in compiled_groups
     )
     return LoadSpike(load.start, load.fires, groups, _advice(load.fires, groups))
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, LimitExceeded, display
-from tompion.model.spec import ClockChange, Finding, Tick
+from tompion.model.spec import Preview
 from tompion.operations.context import OperationContext
-from tompion.operations.instants import When, epoch_s
-from tompion.operations.schedules.definition import spec_of
+from tompion.operations.instants import epoch_s
 from tompion.operations.schedules.repository import calendar_of, newest_calendar
+from tompion.operations.schedules.schedule_document import spec_of
 from tompion.operations.validation import check_name
 from tompion.spec.compiler import compile_spec, zone_of
 from tompion.spec.explain.specs import explain
@@ -30,23 +30,7 @@ MAX_COUNTED = 100_000
 MAX_CLOCK_CHANGES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """A spec in plain English, its upcoming ticks, the linter's findings, and the next two clock changes.
-
-    ``counts`` has the number of ticks between each two neighbouring ``bounds``, from the first up to but not including
-    the second. ``None`` stands for ticks that were not counted, because the limit was reached.
-    """
-
-    explanation: str
-    timezone: str
-    ticks: tuple[Tick, ...]
-    findings: tuple[Finding, ...]
-    clock_changes: tuple[ClockChange, ...]
-    counts: tuple[int | None, ...] = ()
-
-
-def preview_for(
+def preview(
     context: OperationContext,
     /,
     schedule_id: str | None = None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tompion.encoding.instant import datetime_ms
 from tompion.model.insight import Problem, Problems
-from tompion.model.instant import datetime_ms
 from tompion.model.rows import UnhealthyScheduleRow
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
@@ -69,8 +69,10 @@ def _engine_problems(context: OperationContext, instances: tuple[InstanceInfo, .
 
 def _clocks_set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
     """Yield problems of clocks that were set back. Until they catch up, no decided tick is due and no lease expires."""
-    edge_ms = context.now_ms + MAX_AHEAD_MS
-    number, last_ms = context.transaction.schedule_count_decided_ahead(context.namespace, edge_ms, MAX_SCHEDULES)
+    max_plausible_ms = context.now_ms + MAX_AHEAD_MS
+    number, last_ms = context.transaction.schedule_count_decided_ahead(
+        context.namespace, max_plausible_ms, MAX_SCHEDULES
+    )
     if last_ms is not None:
         back = timedelta(seconds=(last_ms - context.now_ms) // 1000)
         text = (
@@ -79,7 +81,7 @@ def _clocks_set_back(context: OperationContext, instances: tuple[InstanceInfo, .
         )
         yield Problem("clock_set_back", "high", "clock", None, text, number, None)
     for instance in instances:
-        if instance.stopped_at is None and instance.last_heartbeat_at > datetime_ms(edge_ms):
+        if instance.stopped_at is None and instance.last_heartbeat_at > datetime_ms(max_plausible_ms):
             text = (
                 f"its last heartbeat was at {instance.last_heartbeat_at:%Y-%m-%d %H:%M:%SZ}, before a clock was set "
                 "back; until then it counts as alive, and other instances do not claim its runs"

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from tompion.errors import InvalidField, display
+from tompion.encoding.instant import datetime_ms
 from tompion.model.insight import MAX_COUNTED, Backlog, RunCounts, Stats, StatsBucket, StoreBacklog
-from tompion.model.instant import datetime_ms
 from tompion.model.run import MISSED, OPEN, Reason, RunState
 from tompion.operations.context import OperationContext
+from tompion.operations.insight.time_buckets import TimeBuckets, check_buckets
 from tompion.operations.resources.workers import MISSED_BEATS
 
 MAX_SCHEDULES = 100_000
-
-
 MAX_RUNS = 20_000
-
-
 MAX_RUNS_READ = 200_000
 """The maximum number of runs of all namespaces that are read."""
-
-
 MAX_WINDOW_S = 31 * 86_400
-
-
 MAX_BUCKETS = 500
-
-
 _KINDS: Mapping[str, str] = {
     RunState.SUCCESS: "succeeded",
     RunState.FAILED: "failed",
@@ -36,8 +26,6 @@ _KINDS: Mapping[str, str] = {
     **dict.fromkeys(OPEN, "open"),
 }
 """The counter of each run state. All other states count as ``ended``."""
-
-
 _DROPPED_KINDS: Mapping[str, str] = {Reason.OVERLAP: "skipped", **dict.fromkeys(MISSED, "missed")}
 """The counter of each reason of a dropped range. Ticks of a pause, an edit or a delete are not counted."""
 
@@ -47,34 +35,27 @@ def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60)
 
     The number of schedules and runs that are read is limited. The result has a flag for a limit that was reached.
     """
-    for name, value, most in (("seconds", seconds, MAX_WINDOW_S), ("buckets", buckets, MAX_BUCKETS)):
-        if type(value) is not int or not 1 <= value <= most:
-            raise InvalidField(name, f"{display(value)}; expected a whole number from 1 to {most}")
-    if buckets > seconds:
-        raise InvalidField("buckets", f"{buckets} in {seconds} seconds; expected buckets of at least a second")
+    check_buckets(seconds, buckets, MAX_WINDOW_S, MAX_BUCKETS)
     length_ms = seconds * 1000 // buckets
     last_ms = context.now_ms // length_ms * length_ms
-    since_ms = last_ms - (buckets - 1) * length_ms
-    runs, complete_ms = _decided_since(context, since_ms)
-    counts: dict[int, Counter[str]] = {}
-    late: dict[int, list[int]] = {}
+    window = TimeBuckets(since_ms=last_ms - (buckets - 1) * length_ms, length_ms=length_ms, number=buckets)
+    runs, complete_ms = _decided_since(context, window.since_ms)
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    late_ms: defaultdict[int, list[int]] = defaultdict(list)
     for decided_ms, state, fire_ms, started_ms in runs:
-        number = (decided_ms - since_ms) // length_ms
-        counts.setdefault(number, Counter())[_KINDS.get(state, "ended")] += 1
+        index = window.index_of(decided_ms)
+        counts[index][_KINDS.get(state, "ended")] += 1
         if started_ms is not None:
-            late.setdefault(number, []).append(max(0, started_ms - fire_ms))
+            late_ms[index].append(max(0, started_ms - fire_ms))
     for decided_ms, ticks, reason in context.transaction.dropped_range_list_latest(
-        context.namespace, since_ms, MAX_RUNS
+        context.namespace, window.since_ms, MAX_RUNS
     ):
         kind = _DROPPED_KINDS.get(reason)
         if kind is not None:
-            counts.setdefault((decided_ms - since_ms) // length_ms, Counter())[kind] += ticks
+            counts[window.index_of(decided_ms)][kind] += ticks
     return Stats(
         _schedule_counts(context),
-        tuple(
-            _bucket(since_ms + number * length_ms, counts.get(number, Counter()), sorted(late.get(number, ())))
-            for number in range(buckets)
-        ),
+        tuple(_bucket(window.start_ms(index), counts[index], sorted(late_ms[index])) for index in range(buckets)),
         datetime_ms(complete_ms),
     )
 
@@ -82,11 +63,11 @@ def stats(context: OperationContext, *, seconds: int = 3_600, buckets: int = 60)
 def _decided_since(context: OperationContext, since_ms: int) -> tuple[list[tuple[int, str, int, int | None]], int]:
     """Return the runs decided since a moment, the newest first, and the moment since which they are complete."""
     transaction = context.transaction
-    least = max(1, transaction.run_last_number() - MAX_RUNS_READ)
-    runs = transaction.run_list_latest_decided(context.namespace, since_ms, least, MAX_RUNS + 1)
+    min_number = max(1, transaction.run_last_number() - MAX_RUNS_READ)
+    runs = transaction.run_list_latest_decided(context.namespace, since_ms, min_number, MAX_RUNS + 1)
     if len(runs) > MAX_RUNS:
         return runs[:MAX_RUNS], runs[MAX_RUNS][0] + 1
-    return runs, max(since_ms, (transaction.run_first_decided_from(least) or 0) if least > 1 else 0)
+    return runs, max(since_ms, (transaction.run_first_decided_from(min_number) or 0) if min_number > 1 else 0)
 
 
 def _schedule_counts(context: OperationContext) -> RunCounts:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import islice, takewhile
 from typing import TypeAlias
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import InvalidField, StoreError, display
 from tompion.model.insight import CalendarFeed, Upcoming, UpcomingTick
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
@@ -30,13 +30,17 @@ FireTuple: TypeAlias = tuple[int, str, int]
 def upcoming(
     context: OperationContext, *, schedule_id: str | None = None, seconds: int = HOUR_S, limit: int = 100
 ) -> Upcoming:
-    """Return the ticks that fire in the next seconds, of one schedule or of all, the earliest first."""
+    """Return the ticks that fire in the next ``seconds``, of one schedule or of all, the earliest first.
+
+    The result has every tick up to its ``complete_until``. Later ones may be omitted.
+    """
     limit = page_limit(context, limit)
     until_ms = _until(context, seconds)
     rows, complete_ms = _first_to_fire(context, schedule_id, until_ms)
     fires = list(islice(heapq.merge(*_ticks_by_schedule(context, rows, complete_ms)), limit + 1))
     if len(fires) > limit:
-        complete_ms = min(complete_ms, fires[limit][0] - 1)
+        first_omitted_ms = fires[limit][0]
+        complete_ms = min(complete_ms, first_omitted_ms - 1)
     return Upcoming(tuple(map(_view, fires[:limit])), datetime_ms(complete_ms))
 
 
@@ -72,13 +76,14 @@ def _view(fire: FireTuple) -> UpcomingTick:
 
 
 def _first_to_fire(context: OperationContext, schedule_id: str | None, until_ms: int) -> tuple[list[ScheduleRow], int]:
-    """Return the schedules that fire first, and the time up to which they are all that fire."""
+    """Return the schedules that fire first, and the time up to which no other schedule fires."""
     transaction = context.transaction
     if schedule_id is not None:
         return [find(context, schedule_id)], until_ms
     upcoming_states = transaction.state_list_upcoming_in_namespace(context.namespace, until_ms, MAX_SCHEDULES + 1)
     if len(upcoming_states) > MAX_SCHEDULES:
-        until_ms = upcoming_states[-1][1] - 1
+        first_omitted_ms = upcoming_states[MAX_SCHEDULES][1]
+        until_ms = first_omitted_ms - 1
     rows = transaction.schedule_list_by_key(key for key, _ in upcoming_states[:MAX_SCHEDULES])
     return list(rows.values()), until_ms
 

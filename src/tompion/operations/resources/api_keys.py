@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from secrets import token_hex
 
+from tompion.encoding.instant import When, datetime_ms
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.instant import datetime_ms
+from tompion.model.api_key import ApiKey, NewKey, key_hash, key_text, matches_hash, new_key_parts, read_key
 from tompion.model.page import Page
 from tompion.model.rows import KeyRow
-from tompion.model.security import ApiKey, NewKey, key_hash, key_text, matches_hash, new_key_parts, read_key
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.repository import AuditEntry, audit_other
 from tompion.operations.validation import check_name

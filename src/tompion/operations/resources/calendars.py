@@ -81,11 +81,12 @@ def _previous_version(number: int) -> dict[str, int] | None:
 
 def _replan(context: OperationContext, name: str, request_id: str | None) -> None:
     """Write a new version of every schedule that excludes the calendar, because its upcoming ticks may change."""
-    most = context.settings.max_schedules_per_calendar
-    keys = context.transaction.calendar_list_users(context.namespace, name, most + 1)
-    if len(keys) > most:
+    max_schedules = context.settings.max_schedules_per_calendar
+    keys = context.transaction.calendar_list_users(context.namespace, name, max_schedules + 1)
+    if len(keys) > max_schedules:
         raise LimitExceeded(
-            f"more than max_schedules_per_calendar ({most}) schedules exclude {name!r}; split it into several calendars"
+            f"more than max_schedules_per_calendar ({max_schedules}) schedules exclude {name!r}; "
+            "split it into several calendars"
         )
     rows = context.transaction.schedule_list_by_key(keys)
     for key in sorted(rows):
@@ -93,9 +94,9 @@ def _replan(context: OperationContext, name: str, request_id: str | None) -> Non
             continue
         loaded = open_schedule(context, rows[key].schedule_id)
         row = loaded.row._replace(version=loaded.row.version + 1)
-        used = newest_calendars(context, loaded.definition)
-        version = new_version(context, row, loaded.definition, used)
-        compiled = compile_definition(row, version, loaded.definition, used)
+        calendars = newest_calendars(context, loaded.definition)
+        version = new_version(context, row, loaded.definition, calendars)
+        compiled = compile_definition(row, version, loaded.definition, calendars)
         edited = edit.replace_version(loaded.state, loaded.compiled, compiled, context.now_ms)
         version = version._replace(after_s=edited.state.cursor_s)
         context.transaction.version_end(key, loaded.version.version, edited.state.cursor_s)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, display
-from tompion.model.instant import datetime_ms
 from tompion.model.notification import Notification, NotificationRow, NotificationState
 from tompion.model.page import Page
 from tompion.operations.context import OperationContext

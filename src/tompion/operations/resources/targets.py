@@ -47,8 +47,8 @@ def resume_target(
     keys = context.transaction.run_list_held_for_target(context.namespace, kind, target)
     states = context.transaction.state_lock(keys)
     context.transaction.state_update([edit.due_now_if_waiting(state, context.now_ms) for state in states.values()])
-    note = AuditEntry("resume_target", request_id, {"paused": was_paused}, {kind: target, "paused": False})
-    audit_other(context, note)
+    entry = AuditEntry("resume_target", request_id, {"paused": was_paused}, {kind: target, "paused": False})
+    audit_other(context, entry)
     context.transaction.notify()
     return was_paused
 

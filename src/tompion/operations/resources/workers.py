@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tompion.model.instant import datetime_ms
+from tompion.encoding.instant import datetime_ms
 from tompion.model.worker import InstanceInfo, Queue
 from tompion.operations.context import OperationContext
 from tompion.operations.paging import page_limit

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.instant import datetime_ms
 from tompion.model.page import Page
 from tompion.model.rows import WorkflowRow
 from tompion.model.schedule import Workflow
@@ -21,8 +21,8 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
 from tompion.operations.schedules.crud import delete, upsert
-from tompion.operations.schedules.definition import payload_of
 from tompion.operations.schedules.repository import AuditEntry, audit_other
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.schedules.target_check import check_workflow_target
 from tompion.operations.validation import check_name, check_version
 from tompion.plan.stored_definition import compact

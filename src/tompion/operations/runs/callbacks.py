@@ -6,17 +6,17 @@ a finished run, changes nothing and raises :class:`~tompion.errors.StaleReport`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.bounded_text import json_value, truncate
 from tompion.errors import InvalidField, StaleReport, display
-from tompion.model.codec import json_value, truncate
+from tompion.model.callback_token import CALLBACKS, read_token
 from tompion.model.policy import Policy
 from tompion.model.run import IN_FLIGHT, Reason, RunId, RunRow, RunState
-from tompion.model.security import CALLBACKS, read_token
+from tompion.model.worker import ReportAck
 from tompion.operations.context import OperationContext
-from tompion.operations.schedules.definition import payload_of
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.validation import check_text
 from tompion.plan.stored_definition import compact, stored_policy
 
@@ -30,14 +30,6 @@ FINAL_STATES = {
 }
 MAX_ID_CHARS = 1_000
 MAX_ERROR_CHARS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class ReportAck:
-    """The answer to a report: its run, and whether the run should end."""
-
-    run_id: str
-    cancel_requested: bool
 
 
 def report_run(  # noqa: PLR0913 - the parts of a report

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, NotFound, display
-from tompion.model.instant import datetime_s
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleRow
 from tompion.model.run import IN_FLIGHT, OPEN, RunId, RunRow, RunSource, RunState
@@ -72,13 +72,13 @@ def recent_runs(
     _check_status(status)
     limit = page_limit(context, limit)
     transaction = context.transaction
-    start = transaction.run_last_number() + 1 if before is None else page_number("before", before, 0)
-    least = max(1, start - MAX_RUNS_READ)
-    rows = transaction.run_list_recent(context.namespace, start, least, limit + 1, status)
+    end_number = transaction.run_last_number() + 1 if before is None else page_number("before", before, 0)
+    min_number = max(1, end_number - MAX_RUNS_READ)
+    rows = transaction.run_list_recent(context.namespace, end_number, min_number, limit + 1, status)
     names = transaction.schedule_list_by_key(row.schedule_key for _, row in rows[:limit])
     items = tuple(replace(run_view(row, names[row.schedule_key]), result=None) for _, row in rows[:limit])
-    more = rows[limit - 1][0] if len(rows) > limit else least
-    return Page(items, str(more) if more > 1 else None)
+    next_end = rows[limit - 1][0] if len(rows) > limit else min_number
+    return Page(items, str(next_end) if next_end > 1 else None)
 
 
 def _check_status(status: str | None) -> None:
@@ -86,7 +86,7 @@ def _check_status(status: str | None) -> None:
         raise InvalidField("status", f"{display(status)}; expected one of {', '.join(RunState)}")
 
 
-def run(context: OperationContext, run_id: str) -> Run:
+def get_run(context: OperationContext, run_id: str) -> Run:
     """Return one run with its payload."""
     row, schedule = find_run(context, run_id)
     return replace(run_view(row, schedule), payload=_payload_of(context, row))

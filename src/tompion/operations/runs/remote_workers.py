@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField, NotFound, StaleReport, display
-from tompion.model.instant import datetime_s
+from tompion.model.callback_token import CALLBACKS, signer
 from tompion.model.policy import WORKER_PREFIX
 from tompion.model.rows import DefinitionRow
 from tompion.model.run import Reason, RunRow, RunState, idempotency_key, worker_lost_message
-from tompion.model.security import CALLBACKS, signer
 from tompion.model.worker import Assignment, HeartbeatAck, Worker
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.workers import MISSED_BEATS

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from functools import partial
 
+from tompion.encoding.instant import When
 from tompion.model.policy import Overlap, Policy
 from tompion.model.run import RunSource
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import SpecDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import answer_once
-from tompion.operations.instants import When, epoch_s
+from tompion.operations.instants import epoch_s
 from tompion.operations.schedules.control import create_manual_run
 from tompion.operations.schedules.crud import insert_definition, replace_definition
-from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import AuditEntry, open_schedule
+from tompion.operations.schedules.schedule_document import ScheduleInput
 from tompion.operations.validation import check_name, check_version
 
 SCHEDULE_PREFIX = "run-launcher/"

@@ -11,13 +11,15 @@ from tompion.config.settings import Settings
 from tompion.errors import InvalidField, display
 from tompion.model.action_options import EXECUTOR_OPTIONS, HTTP_METHODS, TARGET_FIELDS, header_problem
 from tompion.model.schedule import Action
-from tompion.operations.validation import check_name, check_optional_whole, check_whole
+from tompion.operations.validation import check_duration_ms, check_name, check_optional_whole
 
 ACTION_FIELDS = (*TARGET_FIELDS, "workflow_version", "queue", "user_id")
 
 MAX_URL_CHARS = 8_000
 
 MAX_TIMEOUT_MS = 30 * 86_400_000
+
+TIMEOUTS = ("timeout_ms", "execution_timeout_ms", "run_timeout_ms", "task_timeout_ms")
 
 _NO_TARGET: dict[str, Any] = {
     "function": None,
@@ -86,7 +88,11 @@ def _options(executor: str, value: Any) -> dict[str, Any]:
     names = EXECUTOR_OPTIONS[executor]
     if not isinstance(value, Mapping):
         raise InvalidField(executor, f"{display(value)} is not an object; expected one with {', '.join(names)}")
-    options = {name: option for name, option in value.items() if option is not None}
+    options = {
+        name: check_duration_ms(f"{executor}.{name}", option, 1, MAX_TIMEOUT_MS) if name in TIMEOUTS else option
+        for name, option in value.items()
+        if option is not None
+    }
     for name, option in options.items():
         if name not in names:
             raise InvalidField(f"{executor}.{name}", f"there is no such option; expected one of {', '.join(names)}")
@@ -148,10 +154,6 @@ def _list(field: str, value: Any) -> None:
         raise InvalidField(field, f"{display(value)} is not a list")
 
 
-def _timeout(field: str, value: Any) -> None:
-    check_whole(field, value, 1, MAX_TIMEOUT_MS)
-
-
 def _one_of(*choices: str) -> Callable[[str, Any], None]:
     def check(field: str, value: Any) -> None:
         if value not in choices:
@@ -207,7 +209,7 @@ _CHECKS: dict[str | tuple[str, str], Callable[[str, Any], None]] = {
     "body": _any_json,
     "secret": _text,
     "expect": _expect,
-    "timeout_ms": _timeout,
+    "timeout_ms": _any_json,
     "task": _text,
     "args": _list,
     "kwargs": _object,

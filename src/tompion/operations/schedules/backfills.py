@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
-from tompion.model.instant import datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms, epoch_s
+from tompion.operations.instants import epoch_ms, epoch_s
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule

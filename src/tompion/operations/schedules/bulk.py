@@ -10,14 +10,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, TompionError, display
+from tompion.model.bulk import BulkRefusal, BulkResult
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
-from tompion.model.bulk import BulkRefusal, BulkResult
 from tompion.model.schedule import Run
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.paging import page_limit, page_name
 from tompion.operations.schedules.control import pause, resume, trigger_now
 from tompion.operations.schedules.crud import schedule_filter

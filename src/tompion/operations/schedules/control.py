@@ -6,16 +6,15 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
+from tompion.encoding.instant import When, datetime_ms, datetime_s
 from tompion.errors import InvalidField, LimitExceeded, display
 from tompion.model.decision_writes import WriteResult
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.run import FINAL, RunId, RunRow, RunSource, RunState
 from tompion.model.schedule import Run, Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms, epoch_s
-from tompion.operations.schedules.definition import payload_of
+from tompion.operations.instants import epoch_ms, epoch_s
 from tompion.operations.schedules.repository import (
     UNREADABLE,
     AuditEntry,
@@ -25,6 +24,7 @@ from tompion.operations.schedules.repository import (
     open_schedule,
     save,
 )
+from tompion.operations.schedules.schedule_document import payload_of
 from tompion.operations.validation import UNSET, check_name, check_note, choice
 from tompion.operations.views import run_view
 from tompion.plan import edit
@@ -144,7 +144,7 @@ def create_manual_run(  # noqa: PLR0913 - the parts of the request
     """Decide and write a run that a caller requests now."""
     origin = Origin(source, context.transaction.number_next(), overlap, payload, request_key)
     decision = Decision(loaded.state, loaded.compiled, context.decision_contexts().of(loaded.compiled))
-    decision.request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
+    decision.decide_request(Due(context.now_ms // 1000 if nominal_s is None else nominal_s, context.now_ms), origin)
     recorded = _write(context, decision)
     row = decision.runs[-1]
     return _release_waiting(context, loaded).get(row.id, row) if recorded.given_up else row

@@ -9,16 +9,15 @@ from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
+from tompion.model.bulk import ScheduleCount
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
-from tompion.model.bulk import ScheduleCount
 from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, MAX_FILTER_CHARS, page_limit, page_name
-from tompion.operations.schedules.definition import ScheduleInput, parse_schedule
 from tompion.operations.schedules.never_fires import reject_never_firing
 from tompion.operations.schedules.repository import (
     AuditEntry,
@@ -35,6 +34,7 @@ from tompion.operations.schedules.repository import (
     save,
     schedule_view_of,
 )
+from tompion.operations.schedules.schedule_document import ScheduleInput, parse_schedule
 from tompion.operations.schedules.target_check import check_target, with_warnings
 from tompion.operations.schedules.version_rows import (
     audit_document,
@@ -264,23 +264,28 @@ def delete(
     Its history stays until its retention ends. With ``purge`` it is removed.
     """
     loaded = open_schedule(context, schedule_id, conflict_token, closed=check_flag("purge", purge), repair=purge)
-    transaction, now_ms = context.transaction, context.now_ms
-    key = loaded.row.schedule_key
-    closed = edit.close_state(loaded.state, loaded.compiled, now_ms)
-    dropped = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
-    cancelled = transaction.run_give_up_unheld([(key, closed.state.in_flight)], Reason.DELETED, now_ms)
-    state = without_deleted(closed.state, dropped=dropped, cancelled=len(cancelled))
-    context.counted["runs_skipped", Reason.DELETED] += dropped
-    context.counted["runs_finished", RunState.CANCELLED] += len(cancelled)
-    transaction.version_end(key, loaded.row.version, state.cursor_s)
-    for backfill in transaction.backfill_list(key, MAX_BACKFILLS, unfinished=True):
-        transaction.backfill_update(backfill._replace(state=CANCELLED, next_ms=None, finished_ms=now_ms))
+    close_result = edit.close_state(loaded.state, loaded.compiled, context.now_ms)
+    state = _end_open_work(context, loaded.row, close_result.state)
     row = loaded.row._replace(state="closed", purge=purge)
     entry = AuditEntry("purge" if purge else "delete", request_id, {"status": loaded.row.state}, {"status": "closed"})
-    view = save(context, loaded._replace(row=row, state=state), entry, closed.dropped_ranges)
-    if purge and _is_purgeable(state, now_ms):
-        transaction.schedule_purge(key, MAX_PURGED)  # the sweep removes the rest of a longer history
+    view = save(context, loaded._replace(row=row, state=state), entry, close_result.dropped_ranges)
+    if purge and _is_purgeable(state, context.now_ms):
+        # The sweep removes the rest of a longer history.
+        context.transaction.schedule_purge(row.schedule_key, MAX_PURGED)
     return view
+
+
+def _end_open_work(context: OperationContext, row: ScheduleRow, state: ScheduleState) -> ScheduleState:
+    """End the version, the backfills and all runs that do not execute. Return the state with the new counters."""
+    transaction, now_ms, key = context.transaction, context.now_ms, row.schedule_key
+    dropped = transaction.run_drop_waiting(key, Reason.DELETED, now_ms)
+    cancelled = transaction.run_give_up_unheld([(key, state.in_flight)], Reason.DELETED, now_ms)
+    context.counted["runs_skipped", Reason.DELETED] += dropped
+    context.counted["runs_finished", RunState.CANCELLED] += len(cancelled)
+    transaction.version_end(key, row.version, state.cursor_s)
+    for backfill in transaction.backfill_list(key, MAX_BACKFILLS, unfinished=True):
+        transaction.backfill_update(backfill._replace(state=CANCELLED, next_ms=None, finished_ms=now_ms))
+    return without_deleted(state, dropped=dropped, cancelled=len(cancelled))
 
 
 def _is_purgeable(state: ScheduleState, now_ms: int) -> bool:
@@ -386,12 +391,14 @@ def _new_row(context: OperationContext, schedule_id: str) -> ScheduleRow:
 
 def _check_quota(context: OperationContext) -> None:
     """Enforce ``max_schedules_per_namespace``. The lock makes concurrent creators wait for each other."""
-    most = context.settings.max_schedules_per_namespace
-    if not most:
+    max_schedules = context.settings.max_schedules_per_namespace
+    if not max_schedules:
         return
-    context.transaction.name_lock("room", context.namespace, "schedules")
-    if context.transaction.schedule_count_open(context.namespace, most) >= most:
-        raise LimitExceeded(f"the namespace has max_schedules_per_namespace ({most}) schedules; delete some first")
+    context.transaction.name_lock("quota", context.namespace, "schedules")
+    if context.transaction.schedule_count_open(context.namespace, max_schedules) >= max_schedules:
+        raise LimitExceeded(
+            f"the namespace has max_schedules_per_namespace ({max_schedules}) schedules; delete some first"
+        )
 
 
 def replace_definition(
@@ -461,7 +468,7 @@ def _reopen(loaded: LoadedSchedule, *, may_never_fire: bool) -> LoadedSchedule:
 
 
 def _with_pause(context: OperationContext, loaded: LoadedSchedule, schedule_input: ScheduleInput) -> LoadedSchedule:
-    """Return a schedule paused or resumed as the fields ``paused`` and ``note`` of its document ask."""
+    """Return a schedule paused or resumed as the fields ``paused`` and ``note`` of its document request."""
     row, state, compiled, now_ms = loaded.row, loaded.state, loaded.compiled, context.now_ms
     if schedule_input.paused is True and not state.paused:
         row, state = pause_schedule(row, state, paused_by=context.actor, note=row.pause_note, now_ms=now_ms)

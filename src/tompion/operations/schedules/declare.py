@@ -8,29 +8,21 @@ operators stay, and are reported as drift.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from tompion.model.codec import to_plain
-from tompion.model.schedule import Definition, Schedule
+from tompion.encoding.codec import to_plain
+from tompion.model.insight import DeclareResult
+from tompion.model.schedule import Definition
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
-from tompion.operations.schedules.definition import parse_schedule, without_defaults
 from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
+from tompion.operations.schedules.schedule_document import parse_schedule, without_defaults
 from tompion.operations.schedules.target_check import check_target, with_warnings
 from tompion.operations.validation import check_name
 
 LABEL = "tompion.code"
-
-
-@dataclass(frozen=True, slots=True)
-class DeclareResult:
-    """The result of a declaration: ``created``, ``updated`` or ``unchanged``, and the fields that drifted."""
-
-    schedule: Schedule
-    outcome: str
-    drift: tuple[str, ...] = ()
 
 
 def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> DeclareResult:
@@ -38,9 +30,8 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
     check_name("schedule_id", schedule_id, context.settings)
     schedule_input = parse_schedule(fields, context.settings)
     definition = schedule_input.definition
-    declared = parse_schedule(
-        fields, without_defaults(context.settings)
-    ).definition  # a changed default is not a change of the code
+    # A changed default of the service is not a change of the code, so the fingerprint ignores the defaults.
+    declared = parse_schedule(fields, without_defaults(context.settings)).definition
     labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(declared)}.items()))
     schedule_input = schedule_input._replace(definition=replace(definition, labels=labels))
     entry = AuditEntry("declare", None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField
 from tompion.model.hint import HintRow, Outlook
 from tompion.model.schedule import Schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.instants import When, epoch_ms
+from tompion.operations.instants import epoch_ms
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, load_by_id, open_schedule, save
-from tompion.operations.validation import check_name, check_text, check_whole
+from tompion.operations.validation import check_duration_ms, check_name, check_text
 from tompion.operations.views import outlook_view
 from tompion.plan import adaptive, edit
 
@@ -24,9 +25,9 @@ def hint(  # noqa: PLR0913 - the parts of the request
     context: OperationContext,
     schedule_id: str,
     *,
-    interval_ms: int | None = None,
+    interval_ms: int | str | None = None,
     at: When | None = None,
-    ttl_ms: int | None = None,
+    ttl_ms: int | str | None = None,
     reason: str | None = None,
     author: str | None = None,
     conflict_token: int | None = None,
@@ -37,10 +38,10 @@ def hint(  # noqa: PLR0913 - the parts of the request
     A hint replaces an earlier one of its kind. It is live for ``ttl_ms``: an hour by default, for a one-shot hint
     counted from ``at``.
     """
-    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
+    loaded = _require_adaptive(open_schedule(context, schedule_id, conflict_token))
     if interval_ms is None and at is None:
         raise InvalidField("interval_ms", "the hint is empty; send interval_ms, at, or both")
-    ttl = DEFAULT_TTL_MS if ttl_ms is None else check_whole("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
+    ttl = DEFAULT_TTL_MS if ttl_ms is None else check_duration_ms("ttl_ms", ttl_ms, 1, MAX_TTL_MS)
     author_name = context.actor if author is None else check_name("author", author, context.settings)
     reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     at_ms = None if at is None else epoch_ms("at", at)
@@ -49,30 +50,30 @@ def hint(  # noqa: PLR0913 - the parts of the request
     def new_hint(value: int, expires_ms: int) -> HintRow:
         return HintRow(
             value=value,
-            expires_ms=_end_of(expires_ms),
+            expires_ms=_end_of_second(expires_ms),
             created_ms=context.now_ms,
             author=author_name,
             reason=reason_text,
         )
 
-    if interval_ms is not None:
-        every = check_whole("interval_ms", interval_ms, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
+    every = None if interval_ms is None else _interval_ms(interval_ms)
+    if every is not None:
         rows = rows._replace(interval=new_hint(every, context.now_ms + ttl))
     if at_ms is not None:
-        expires = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
-        if at_ms >= expires:
+        expires_ms = (context.now_ms if ttl_ms is not None else max(at_ms, context.now_ms)) + ttl
+        if at_ms >= expires_ms:
             raise InvalidField(
                 "ttl_ms", f"{ttl} ms from now, the hint expires before its own time; send a longer ttl_ms"
             )
-        rows = rows._replace(once=new_hint(at_ms, expires))
-    after = {"interval_ms": interval_ms, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
+        rows = rows._replace(once=new_hint(at_ms, expires_ms))
+    after = {"interval_ms": every, "at": at_ms, "ttl_ms": ttl, "reason": reason_text, "author": author_name}
     changed = loaded._replace(state=loaded.state._replace(hints=rows.text()))
     return _save_replanned(context, changed, AuditEntry("hint", request_id, None, after))
 
 
 def hints(context: OperationContext, schedule_id: str) -> Outlook:
     """Return the live hints of an adaptive schedule and its next run."""
-    loaded = _adaptive(load_by_id(context, schedule_id))
+    loaded = _require_adaptive(load_by_id(context, schedule_id))
     return outlook_view(loaded.row, loaded.state, loaded.compiled, context.now_ms)
 
 
@@ -86,7 +87,7 @@ def clear_hints(
     request_id: str | None = None,
 ) -> Outlook:
     """Remove all hints of an adaptive schedule: it returns to its baseline."""
-    loaded = _adaptive(open_schedule(context, schedule_id, conflict_token))
+    loaded = _require_adaptive(open_schedule(context, schedule_id, conflict_token))
     reason_text = None if reason is None else check_text("reason", reason, MAX_REASON_CHARS)
     live = adaptive.hints_of(loaded.state).live_at(context.now_ms)
     before = {name: None if row is None else row.value for name, row in live._asdict().items()}
@@ -111,12 +112,16 @@ def reset_failures(
     return save(context, loaded._replace(state=state), entry)
 
 
-def _end_of(expires_ms: int) -> int:
-    """Return the end of the second in which a hint expires, so that live hints never change within a second."""
+def _interval_ms(value: object) -> int:
+    return check_duration_ms("interval_ms", value, MIN_INTERVAL_MS, MAX_INTERVAL_MS)
+
+
+def _end_of_second(expires_ms: int) -> int:
+    """Return the end of the second of an instant. Hints expire there, so that they never change within a second."""
     return -(-expires_ms // 1000) * 1000
 
 
-def _adaptive(loaded: LoadedSchedule) -> LoadedSchedule:
+def _require_adaptive(loaded: LoadedSchedule) -> LoadedSchedule:
     if loaded.compiled.allowed_seconds is None:
         raise InvalidField(
             "adaptive", f"schedule {loaded.row.schedule_id!r} is not adaptive and takes no hints; set adaptive to true"

@@ -9,13 +9,13 @@ from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
 from tompion.operations.schedules.crud import replace_definition
-from tompion.operations.schedules.definition import ScheduleInput
 from tompion.operations.schedules.repository import (
     NO_SCHEDULE,
     AuditEntry,
     find,
     open_schedule,
 )
+from tompion.operations.schedules.schedule_document import ScheduleInput
 from tompion.operations.validation import check_flag, check_name
 from tompion.operations.views import change_view, version_view
 from tompion.plan.stored_definition import stored_definition
@@ -29,21 +29,21 @@ def history(
     limit: int = DEFAULT_PAGE,
     before: str | None = None,
 ) -> Page[Change]:
-    """Return the changes of a schedule, the newest first, or of everything that is not a schedule if no id is given.
+    """Return the changes of a schedule, the newest first.
 
-    With ``everything`` and without an id, return the changes of everything.
+    Without an id, return the changes of all other objects, such as keys. With ``everything``, return all changes.
     """
     check_flag("everything", everything)
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
     start = page_number("before", before, 1 << 60)
-    wanted = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
-    rows = context.transaction.audit_list(context.namespace, wanted, start, limit + 1)
+    selected_id = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
+    rows = context.transaction.audit_list(context.namespace, selected_id, start, limit + 1)
     if not rows and before is None and schedule_id is not None:
         find(context, schedule_id)
-    more = str(rows[limit - 1].audit_number) if len(rows) > limit else None
-    return Page(tuple(change_view(row) for row in rows[:limit]), more)
+    next_page = str(rows[limit - 1].audit_number) if len(rows) > limit else None
+    return Page(tuple(change_view(row) for row in rows[:limit]), next_page)
 
 
 def versions(context: OperationContext, schedule_id: str, *, limit: int = DEFAULT_PAGE) -> tuple[Version, ...]:

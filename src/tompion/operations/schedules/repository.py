@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tompion.encoding.instant import datetime_ms, datetime_s
 from tompion.errors import InvalidField, NotFound, ScheduleClosed, StoreError, TompionError
 from tompion.model.decision_writes import DecisionWrites
 from tompion.model.hint import read_hints
-from tompion.model.instant import datetime_ms, datetime_s
 from tompion.model.rows import AuditRow, CalendarRow, ScheduleRow, VersionRow
 from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
@@ -228,10 +228,10 @@ def placeholder(
         created_ms=0,
     )
     compiled = compile_version(context, row, version)._replace(degraded=str(error))
-    new = edit.new_state(compiled, context.now_ms, paused=row.state == "paused")
+    new_state = edit.new_state(compiled, context.now_ms, paused=row.state == "paused")
     return LoadedSchedule(
         row=row,
-        state=new if state is None else _without_next_tick(row, state, compiled, new),
+        state=new_state if state is None else _without_next_tick(row, state, compiled, new_state),
         version=version,
         definition=stored_definition(version),
         compiled=compiled,

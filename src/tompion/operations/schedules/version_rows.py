@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from tompion.encoding.codec import to_plain
 from tompion.model.action_options import listed_options
-from tompion.model.codec import to_plain
 from tompion.model.rows import CalendarRow, ScheduleRow, VersionRow
 from tompion.model.schedule import Action, Definition
 from tompion.operations.context import OperationContext

@@ -6,7 +6,7 @@ Every schedule that the audit names must exist or be deleted.
 from __future__ import annotations
 
 from tompion.errors import InvalidField, display
-from tompion.model.audit import GENESIS_DIGEST, AuditHead, AuditVerification, audit_digest
+from tompion.model.audit_chain import GENESIS_DIGEST, AuditHead, AuditVerification, audit_digest
 from tompion.model.rows import AuditRow
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.repository import NO_SCHEDULE

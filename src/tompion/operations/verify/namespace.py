@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from tompion.config.settings import Settings
 from tompion.errors import NotFound
-from tompion.model.audit import AuditVerification
+from tompion.model.audit_chain import AuditVerification
 from tompion.model.rows import ScheduleFilter, ScheduleRow
 from tompion.model.verification import Verification
 from tompion.operations.context import OperationContext

@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from tompion.encoding.instant import When
 from tompion.errors import InvalidField, display
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.run import RunRow, RunSource, RunState
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.verification import Verification, Violation
 from tompion.operations.context import OperationContext
-from tompion.operations.instants import When, epoch_s
+from tompion.operations.instants import epoch_s
 from tompion.operations.schedules.repository import UNREADABLE, compile_version, find, one_line
 from tompion.operations.verify.state_check import counter_problems, state_problems
 from tompion.operations.verify.version_chain import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from tompion.model.instant import datetime_s
+from tompion.encoding.instant import datetime_s
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.operations.context import OperationContext
 from tompion.plan.edit import cursor_before

@@ -73,12 +73,12 @@ class ClockFields:
     __slots__ = ("hashed", "hour", "minute", "second", "times", "wildcard")
 
     def __init__(self, second: Field, minute: Field, hour: Field) -> None:
-        self.second = second
-        self.minute = minute
-        self.hour = hour
-        self.wildcard = second.starred or minute.starred or hour.starred
-        self.hashed = second.hashed or minute.hashed or hour.hashed
-        self.times = None if self.hashed else select_times(second.mask, minute.mask, hour.mask)
+        self.second: Field = second
+        self.minute: Field = minute
+        self.hour: Field = hour
+        self.wildcard: bool = second.starred or minute.starred or hour.starred
+        self.hashed: bool = second.hashed or minute.hashed or hour.hashed
+        self.times: DayTimes | None = None if self.hashed else select_times(second.mask, minute.mask, hour.mask)
 
     def times_for(self, schedule_id: str) -> DayTimes:
         """Return the times of day, with every ``H`` resolved for a schedule."""
@@ -96,13 +96,13 @@ class DateFields:
     __slots__ = ("day_of_month", "day_of_week", "days", "either", "hashed", "month", "year")
 
     def __init__(self, day_of_month: Field, month: Field, day_of_week: Field, year: Field, either: bool) -> None:
-        self.day_of_month = day_of_month
-        self.month = month
-        self.day_of_week = day_of_week
-        self.year = year
-        self.either = either
-        self.hashed = day_of_month.hashed or month.hashed or day_of_week.hashed
-        self.days = None if self.hashed else self._select("")
+        self.day_of_month: Field = day_of_month
+        self.month: Field = month
+        self.day_of_week: Field = day_of_week
+        self.year: Field = year
+        self.either: bool = either
+        self.hashed: bool = day_of_month.hashed or month.hashed or day_of_week.hashed
+        self.days: Days | None = None if self.hashed else self._select("")
 
     def days_for(self, schedule_id: str) -> Days:
         """Return the days, with every ``H`` resolved for a schedule."""
@@ -272,6 +272,7 @@ def _parse_every(text: str, position: int, zone: str | None) -> IntervalDocument
 
 
 def _parse_fields(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule:
+    """Parse the fields of an expression. ``shift`` is the position of ``body`` in the text, for error messages."""
     texts = body.split()
     kinds = _KINDS.get((dialect, len(texts)))
     if kinds is None or (dialect == "tompion" and len(texts) == 6):

@@ -53,6 +53,8 @@ MONTHS = len(_LENGTHS)
 
 FIRST_DAY = (*accumulate(_LENGTHS[:-1], initial=0), -31)
 MONTH_OF_DAY = tuple(month for month, length in [*enumerate(_LENGTHS), (-1, 31)] for _day in range(length))
+END_DAY = len(MONTH_OF_DAY) - 31
+"""The first day after the tables. The last 31 entries are December 1969."""
 SHAPE: tuple[int, ...] = tuple(
     (month % 12) * SHAPES + (length - 28) * 7 + (first + 4) % 7
     for month, first, length in zip([*range(MONTHS), 11], FIRST_DAY, [*_LENGTHS, 31], strict=True)
@@ -92,11 +94,11 @@ class Days:
         minus: tuple[Days, ...] = (),
         dates: dict[int, int] | None = None,
     ) -> None:
-        self.table = table
-        self.years = years
-        self.minus = minus
-        self.dates = dates or {}
-        self.plain = years == ALL_YEARS and not minus and not dates
+        self.table: tuple[int, ...] = table
+        self.years: int = years
+        self.minus: tuple[Days, ...] = minus
+        self.dates: dict[int, int] = dates or {}
+        self.plain: bool = years == ALL_YEARS and not minus and not dates
 
     @property
     def every_day(self) -> bool:
@@ -121,17 +123,16 @@ class Days:
 
     def next_day(self, day: int) -> int | None:
         """Return the first matching day at or after ``day``."""
-        if day >= len(MONTH_OF_DAY) - 31:
+        if day >= END_DAY:
             return None
         month = MONTH_OF_DAY[day]
-        first = FIRST_DAY[month]
-        rest = self.mask(month) >> day - first
-        if rest:
-            return day + (rest & -rest).bit_length() - 1
+        remaining_mask = self.mask(month) >> day - FIRST_DAY[month]
+        if remaining_mask:
+            return day + _lowest_bit(remaining_mask)
         later = self._month_from(month + 1)
         while later < MONTHS:
             if mask := self.mask(later):
-                return FIRST_DAY[later] + (mask & -mask).bit_length() - 1
+                return FIRST_DAY[later] + _lowest_bit(mask)
             later = self._month_from(later + 1)
         return None
 
@@ -141,9 +142,9 @@ class Days:
             return None
         month = MONTH_OF_DAY[day]
         first = FIRST_DAY[month]
-        rest = self.mask(month) & ((2 << day - first) - 1)
-        if rest:
-            return first + rest.bit_length() - 1
+        earlier_mask = self.mask(month) & ((2 << day - first) - 1)
+        if earlier_mask:
+            return first + earlier_mask.bit_length() - 1
         earlier = self._month_until(month - 1)
         while earlier >= -1:
             if mask := self.mask(earlier):
@@ -155,17 +156,17 @@ class Days:
         """Return the first month, from this one on, of a year that matches."""
         if self.years == ALL_YEARS:
             return month
-        rest = self.years >> month // 12
-        if rest & 1:
+        remaining_years = self.years >> month // 12
+        if remaining_years & 1:
             return month
-        return (month // 12 + (rest & -rest).bit_length() - 1) * 12 if rest else MONTHS
+        return (month // 12 + _lowest_bit(remaining_years)) * 12 if remaining_years else MONTHS
 
     def _month_until(self, month: int) -> int:
         """Return the last month, up to this one, of a year that matches."""
         if self.years == ALL_YEARS:
             return month
-        rest = self.years & (2 << month // 12) - 1 if month >= 0 else 0
-        return min(month, rest.bit_length() * 12 - 1) if rest else -2
+        earlier_years = self.years & (2 << month // 12) - 1 if month >= 0 else 0
+        return min(month, earlier_years.bit_length() * 12 - 1) if earlier_years else -2
 
     def without(self, others: tuple[Days, ...], dates: frozenset[int]) -> Days:
         """Return these days minus other sets and single days."""
@@ -173,15 +174,20 @@ class Days:
             return self
         by_month = dict(self.dates)
         for day in dates:
-            if -31 <= day < len(MONTH_OF_DAY) - 31:
+            if -31 <= day < END_DAY:
                 month = MONTH_OF_DAY[day]
                 by_month[month] = by_month.get(month, 0) | 1 << day - FIRST_DAY[month]
-        plain = [other for other in others if other.plain]
         table = self.table
-        for other in plain:  # tables are subtracted here, so nothing is left to do per month
-            table = tuple(mine & ~theirs for mine, theirs in zip(table, other.table, strict=True))
-        rest = tuple(other for other in others if not other.plain)
-        return Days(table, self.years, self.minus + rest, by_month)
+        for other in others:
+            if other.plain:  # its table is subtracted here, so nothing is left to do per month
+                table = tuple(mine & ~theirs for mine, theirs in zip(table, other.table, strict=True))
+        subtracted_per_month = tuple(other for other in others if not other.plain)
+        return Days(table, self.years, self.minus + subtracted_per_month, by_month)
+
+
+def _lowest_bit(mask: int) -> int:
+    """Return the index of the lowest bit that is set."""
+    return (mask & -mask).bit_length() - 1
 
 
 EVERY_DAY = Days(_EVERY_DAY * 12)

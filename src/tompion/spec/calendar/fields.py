@@ -199,6 +199,7 @@ def whole_field(kind: FieldKind) -> Field:
 
 
 def _parse_item(kind: FieldKind, text: str, allowed: DialectRules) -> Item:
+    """Parse one item of a field, the most frequent forms first: a number, a range or step, then special forms."""
     if text.isdigit() and text.isascii() and (kind is not DAY_OF_WEEK or allowed.sunday == 0):
         number = _number(kind, text, 0, allowed)
         return Item("value", number % 7 if kind is DAY_OF_WEEK else number)

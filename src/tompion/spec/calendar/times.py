@@ -34,9 +34,9 @@ class SparseTimes:
     __slots__ = ("first", "last", "seconds")
 
     def __init__(self, seconds: Sequence[int]) -> None:
-        self.seconds = (*seconds, seconds[0] + DAY)
-        self.first = seconds[0]
-        self.last = seconds[-1]
+        self.seconds: tuple[int, ...] = (*seconds, seconds[0] + DAY)
+        self.first: int = seconds[0]
+        self.last: int = seconds[-1]
 
     def after(self, second: int) -> int | None:
         """Return the first time of this day later than ``second``."""
@@ -63,8 +63,8 @@ class DenseTimes:
 
     def __init__(self, flags: bytes) -> None:
         self._flags = flags
-        self.first = flags.find(1)
-        self.last = flags.rfind(1)
+        self.first: int = flags.find(1)
+        self.last: int = flags.rfind(1)
 
     def after(self, second: int) -> int | None:
         """Return the first time of this day later than ``second``."""

@@ -60,10 +60,10 @@ class Wall:
     def __init__(
         self, times: DayTimes, days: Days, wildcard: bool, partial: tuple[tuple[Days, DayTimes], ...] = ()
     ) -> None:
-        self.times = times
-        self.days = days
-        self.wildcard = wildcard
-        self.partial = partial
+        self.times: DayTimes = times
+        self.days: Days = days
+        self.wildcard: bool = wildcard
+        self.partial: tuple[tuple[Days, DayTimes], ...] = partial
 
     def times_on(self, day: int) -> DayTimes | None:
         """Return the times that remain on a matching day."""
@@ -121,7 +121,7 @@ class NoWall:
     __slots__ = ("wildcard",)
 
     def __init__(self, wildcard: bool) -> None:
-        self.wildcard = wildcard
+        self.wildcard: bool = wildcard
 
     def next_local(self, local: int) -> int | None:
         """Return ``None``."""
@@ -146,7 +146,7 @@ class AllowedWall:
         self._inner = inner
         self._allowed = allowed
         self._times = times
-        self.wildcard = inner.wildcard
+        self.wildcard: bool = inner.wildcard
 
     def next_local(self, local: int) -> int | None:
         """Return the first allowed wall time later than ``local``."""

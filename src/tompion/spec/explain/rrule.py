@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tompion.model.instant import wall_datetime
+from tompion.encoding.instant import wall_datetime
 from tompion.spec.calendar.days import DAY
 from tompion.spec.calendar.fields import MONTH_NAMES, WEEKDAY_NAMES
 from tompion.spec.explain.days import Dates, Restriction, Weekdays, dates_of, describe_days

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tompion.encoding.instant import wall_datetime
 from tompion.errors import UnknownZone
-from tompion.model.instant import wall_datetime
 from tompion.model.spec import (
     CalendarDocument,
     Dialect,
@@ -96,10 +96,10 @@ def explain(spec: SpecDocument) -> str:
     common_zone = clocks.pop() if len(clocks) == 1 else ""
     if len(sources) == 1:
         source = sources[0]
-        silent = source.zone is None or (
+        is_zone_omitted = source.zone is None or (
             source.cadence and spec.timezone is None and common_zone == "UTC" and not limits
         )
-        lines = [_line(source, "" if silent else common_zone)]
+        lines = [_line(source, "" if is_zone_omitted else common_zone)]
     else:
         lead = "Whenever one of these matches"
         lines = [f"{lead}, {in_zone(common_zone)}:" if common_zone else f"{lead}:"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from tompion.model.instant import wall_datetime
+from tompion.encoding.instant import wall_datetime
 from tompion.spec.calendar.days import DAY
 from tompion.spec.datetime_text import read_moment
 

@@ -77,11 +77,11 @@ class Rrule:
     __slots__ = ("_count", "_first", "_last", "_pattern", "anchor", "anchored", "parts", "timezone", "wildcard")
 
     def __init__(self, parts: RruleParts, start: int | None, until: int | None, timezone: str | None) -> None:
-        self.parts = parts
-        self.anchor = 0 if start is None else start
-        self.anchored = start is not None
-        self.timezone = timezone
-        self.wildcard = parts["FREQ"] in SUB_DAILY
+        self.parts: RruleParts = parts
+        self.anchor: int = 0 if start is None else start
+        self.anchored: bool = start is not None
+        self.timezone: str | None = timezone
+        self.wildcard: bool = parts["FREQ"] in SUB_DAILY
         self._pattern = _compile(parts, self.anchor)
         # Nothing occurs before _first or after _last. A search without a result moves them closer together, so that
         # an impossible rule is searched only once. Results do not depend on it.

@@ -62,9 +62,8 @@ class RuleDays(Days):
     def __init__(self, parts: RruleParts, anchor: int) -> None:
         super().__init__(())
         self._parts = parts
-        self.min_days = (
-            0  # a month with fewer selected days counts as empty, because BYSETPOS would select nothing in it
-        )
+        self.min_days: int = 0
+        """A month with fewer selected days counts as empty, because BYSETPOS would select nothing in it."""
         by_day = [(nth, WEEKDAYS.index(name)) for nth, name in parts.get("BYDAY", ())]
         self._weekdays = mask_of(weekday for nth, weekday in by_day if not nth)
         self._nth = tuple((nth, weekday) for nth, weekday in by_day if nth)
@@ -86,7 +85,7 @@ class RuleDays(Days):
         """Return the selected days of a month, bit 0 for the 1st."""
         year, index = divmod(month, 12)
         first, kind, starts = _year(year)
-        blocks = -1
+        blocks = -1  # all days
         if self._interval > 1 and self._block:
             if (month // self._block - self._origin) % self._interval:
                 return 0

@@ -48,14 +48,14 @@ class Zone:
     __slots__ = ("cut_limits", "cut_offsets", "cuts", "fingerprint", "local_highs", "name", "offsets", "starts")
 
     def __init__(self, name: str, first_offset: int, transitions: list[Transition]) -> None:
-        self.name = name
-        self.starts = tuple(instant for instant, _offset in transitions)
-        self.offsets = (first_offset, *(offset for _instant, offset in transitions))
-        self.local_highs = tuple(
+        self.name: str = name
+        self.starts: tuple[int, ...] = tuple(instant for instant, _offset in transitions)
+        self.offsets: tuple[int, ...] = (first_offset, *(offset for _instant, offset in transitions))
+        self.local_highs: tuple[int, ...] = tuple(
             start + max(before, after)
             for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False)
         )
-        self.fingerprint = hashlib.sha256(repr((self.starts, self.offsets)).encode()).hexdigest()[:16]
+        self.fingerprint: str = hashlib.sha256(repr((self.starts, self.offsets)).encode()).hexdigest()[:16]
         self._cut()
 
     def _cut(self) -> None:
@@ -73,9 +73,9 @@ class Zone:
             offsets += [after, after]
             limits += [DISTURBED, DISTURBED]
         limits[-1] = HORIZON
-        self.cuts = (*cuts, HORIZON)
-        self.cut_offsets = (*offsets, self.offsets[-1])
-        self.cut_limits = (*limits, DISTURBED)
+        self.cuts: tuple[int, ...] = (*cuts, HORIZON)
+        self.cut_offsets: tuple[int, ...] = (*offsets, self.offsets[-1])
+        self.cut_limits: tuple[float, ...] = (*limits, DISTURBED)
 
     def offset_at(self, epoch: int) -> int:
         """Return the offset from UTC in seconds at an instant."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import islice, takewhile
 
-from tompion.model.instant import datetime_s
+from tompion.encoding.instant import datetime_s
 from tompion.model.spec import ClockChange, NamedCalendar, SpecDocument, Tick
 from tompion.spec.compiler import compile_spec, zone_of
 from tompion.spec.explain.words import join_words

@@ -95,13 +95,14 @@ class WallSource(Ticks):
             if tick >= self._first_pass_from(segment):
                 return Trace(local, "first_pass")
             return Trace(local, "")
+        # The tick replaces a wall time that the transition into this segment skipped.
         lost_from = zone.begin_of(segment) + zone.offsets[segment - 1]
         if self._rule.gap == "shift":
             return Trace(tick + zone.offsets[segment - 1], "gap")
         return Trace(wall.next_local(lost_from - 1) or lost_from, "gap")
 
     def clock_change(self, segment: int, max_locals: int) -> ZoneShift | None:
-        """Return the effect of the transition into a segment on this source, or ``None`` without an effect.
+        """Return the wall times that the transition into a segment skips or repeats. Without any, return ``None``.
 
         At most ``max_locals`` wall times are read, because every second of an hour would be 3,600.
         """

@@ -75,7 +75,7 @@ class PostgresTransaction(Transaction):
         self._clock = clock
         self._statements = load_statements()
         self._now_ms: int | None = None
-        self.notified = False
+        self.notified: bool = False
 
     def restrict_to(self, namespace: str) -> None:
         if self._tenant:
@@ -95,11 +95,11 @@ class PostgresTransaction(Transaction):
         statement = self._statements[name]
         return self._result_rows(self._cursor.execute(statement.text, statement.bound(params), prepare=True))
 
-    def many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
+    def execute_many(self, name: str, rows: Sequence[Sequence[Any]]) -> int:
         statement = self._statements[name]
         return self._cursor.execute(statement.text, statement.arrays(rows), prepare=True).rowcount
 
-    def many_rows(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def execute_many_returning(self, name: str, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         statement = self._statements[name]
         return self._result_rows(self._cursor.execute(statement.text, statement.arrays(rows), prepare=True))
 

@@ -35,7 +35,7 @@ MEMORY = ":memory:"
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
 STATEMENT_CACHE_SIZE = 512
-"""Size of the statement cache of a connection: all statements, and the generated wide inserts."""
+"""Size of the statement cache of a connection: all statements, and the generated multi-row inserts."""
 MIN_SQLITE_VERSION = (3, 37, 0)
 ROWS_PER_INSERT = 500
 """Number of rows per insert statement. Small enough for the parameter limit with the widest table."""
@@ -53,7 +53,7 @@ class SqliteTransaction(Transaction):
         self._connection = connection
         self._clock = clock
         self._queries = load_queries(PACKAGE)
-        self.notified = False
+        self.notified: bool = False
 
     def now_ms(self) -> int:
         return int(self._clock.now() * 1000)
@@ -65,30 +65,30 @@ class SqliteTransaction(Transaction):
         bound = {key: json.dumps(value) if isinstance(value, list) else value for key, value in params.items()}
         return self._connection.execute(self._queries[name], bound).fetchall()
 
-    def many(self, name: str, rows: Rows) -> int:
-        """Insert rows in wide statements, which is twice as fast. Other statements run once per row."""
-        statement, arrange = _unnumbered(self._queries[name])
+    def execute_many(self, name: str, rows: Rows) -> int:
+        """Insert many rows per statement, which is twice as fast. Other statements run once per row."""
+        statement, arrange = _with_plain_placeholders(self._queries[name])
         rows = arrange(rows)
-        wide = _wide(statement) if len(rows) >= ROWS_PER_INSERT else None
+        multi_row_insert = _multi_row_insert(statement) if len(rows) >= ROWS_PER_INSERT else None
         changed = inserted = 0
-        while wide is not None and len(rows) - inserted >= ROWS_PER_INSERT:
+        while multi_row_insert is not None and len(rows) - inserted >= ROWS_PER_INSERT:
             values = list(chain.from_iterable(rows[inserted : inserted + ROWS_PER_INSERT]))
-            changed += self._connection.execute(wide, values).rowcount
+            changed += self._connection.execute(multi_row_insert, values).rowcount
             inserted += ROWS_PER_INSERT
         if inserted < len(rows):
             changed += self._connection.executemany(statement, rows[inserted:] if inserted else rows).rowcount
         return changed
 
-    def many_rows(self, name: str, rows: Rows) -> list[tuple[Any, ...]]:
+    def execute_many_returning(self, name: str, rows: Rows) -> list[tuple[Any, ...]]:
         execute = self._connection.execute
-        statement, arrange = _unnumbered(self._queries[name])
+        statement, arrange = _with_plain_placeholders(self._queries[name])
         return [result for row in arrange(rows) for result in execute(statement, row).fetchall()]
 
     def change_runs(self, name: str, rows: Rows) -> set[RunId]:
         """Update all rows at once, which is fast, and one by one only if some rows did not match."""
         execute = self._connection.execute
         execute("SAVEPOINT all_at_once")
-        statement, arrange = _unnumbered(self._queries[name].rpartition("RETURNING")[0])
+        statement, arrange = _with_plain_placeholders(self._queries[name].rpartition("RETURNING")[0])
         if self._connection.executemany(statement, arrange(rows)).rowcount == len(rows):
             execute("RELEASE all_at_once")
             return {RunId(row[0], row[1], row[2]) for row in rows}
@@ -253,7 +253,7 @@ def check_own_database(connection: sqlite3.Connection, path: str) -> None:
 
 
 @cache
-def _unnumbered(statement: str) -> tuple[str, _Arrange]:
+def _with_plain_placeholders(statement: str) -> tuple[str, _Arrange]:
     """Return a statement with ``?`` instead of ``?1``, and a function that arranges rows for it.
 
     Python 3.12.0 to 3.12.3 warns if ``?1`` is bound to a sequence (python/cpython#117995).
@@ -266,7 +266,7 @@ def _unnumbered(statement: str) -> tuple[str, _Arrange]:
 
 
 @cache
-def _wide(statement: str) -> str | None:
+def _multi_row_insert(statement: str) -> str | None:
     """Return the same insert for a fixed number of rows, or ``None`` for another kind of statement."""
     values = _VALUES.search(statement)
     if values is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tompion.model.audit import AuditHead
+from tompion.model.audit_chain import AuditHead
 from tompion.model.rows import AuditRow
 from tompion.store.driver_transaction import DriverTransaction
 
@@ -39,7 +39,7 @@ class AuditTable(DriverTransaction):
     def audit_head_lock(self, namespaces: Iterable[str]) -> list[AuditHead]:
         """Lock the heads of chains, creating missing ones and skipping those that other transactions hold."""
         names = sorted(set(namespaces))
-        self.many("audit_head_insert", [(name,) for name in names])
+        self.execute_many("audit_head_insert", [(name,) for name in names])
         return [AuditHead._make(row) for row in self.rows("audit_head_lock", {"namespaces": names})]
 
     def audit_list_unchained(self, namespaces: Iterable[str], limit: int) -> list[AuditRow]:
@@ -50,12 +50,14 @@ class AuditTable(DriverTransaction):
     def audit_chain_rows(self, rows: Sequence[AuditRow]) -> None:
         """Write the chain positions and digests of rows whose heads are locked by this transaction."""
         if rows:
-            self.many("audit_chain_rows", [(row.audit_number, row.position, row.previous, row.digest) for row in rows])
+            self.execute_many(
+                "audit_chain_rows", [(row.audit_number, row.position, row.previous, row.digest) for row in rows]
+            )
 
     def audit_head_update(self, heads: Sequence[AuditHead]) -> None:
         """Write locked heads: where each chain ends, and up to which position its rows were deleted."""
         if heads:
-            self.many("audit_head_update", heads)
+            self.execute_many("audit_head_update", heads)
 
     def audit_head_get(self, namespace: str) -> AuditHead | None:
         """Return the head of a namespace's chain, if it has one."""

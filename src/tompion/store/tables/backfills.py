@@ -13,7 +13,7 @@ class BackfillTable(DriverTransaction):
 
     def backfill_insert(self, row: BackfillRow) -> None:
         """Add a backfill."""
-        self.many("backfill_insert", [row])
+        self.execute_many("backfill_insert", [row])
 
     def backfill_update(self, row: BackfillRow) -> None:
         """Write the progress of a running backfill."""

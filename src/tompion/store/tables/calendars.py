@@ -39,4 +39,4 @@ class CalendarTable(DriverTransaction):
         """Replace the list of calendars that a schedule excludes."""
         self.rows("calendar_use_delete", {"key": key})
         if names:
-            self.many("calendar_use_insert", [(namespace, name, key) for name in names])
+            self.execute_many("calendar_use_insert", [(namespace, name, key) for name in names])

@@ -23,7 +23,7 @@ class DroppedRangeTable(DriverTransaction):
     def dropped_range_insert(self, dropped_ranges: Sequence[DroppedRange]) -> None:
         """Add dropped ranges to the ledger."""
         if dropped_ranges:
-            self.many("dropped_range_insert", dropped_ranges)
+            self.execute_many("dropped_range_insert", dropped_ranges)
 
     def dropped_range_list(self, key: int, after_s: int, until_s: int, limit: int) -> list[DroppedRange]:
         """Return the dropped ranges of a schedule that overlap a time range, newest first."""

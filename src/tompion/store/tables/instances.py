@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from tompion.model.rows import InstanceRow
 from tompion.store.driver_transaction import DriverTransaction
@@ -24,10 +23,15 @@ class InstanceTable(DriverTransaction):
         namespace: str | None = None,
     ) -> int:
         """Register an instance, or a remote worker of a namespace, which has no lease. Return its id."""
-        encoded = json.dumps(sorted(queues))
-        params: dict[str, Any] = {"release": release, "queues": encoded, "now_ms": now_ms}
-        params |= {"lease_until_ms": lease_until_ms, "namespace": namespace}
-        row = self._one("instance_insert", name=name, **params)
+        row = self._one(
+            "instance_insert",
+            name=name,
+            release=release,
+            queues=json.dumps(sorted(queues)),
+            now_ms=now_ms,
+            lease_until_ms=lease_until_ms,
+            namespace=namespace,
+        )
         assert row is not None
         return int(row[0])
 

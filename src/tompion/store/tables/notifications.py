@@ -17,7 +17,7 @@ class NotificationTable(DriverTransaction):
     def notification_insert(self, rows: Sequence[NotificationRow]) -> None:
         """Add notifications. One that exists already is not changed."""
         if rows:
-            self.many("notification_insert", rows)
+            self.execute_many("notification_insert", rows)
 
     def notification_next_due(self, names: Iterable[str]) -> int | None:
         """Return when the next notification of some rules is due."""
@@ -32,21 +32,21 @@ class NotificationTable(DriverTransaction):
     def notification_lease(self, notification_ids: Iterable[str], until_ms: int) -> None:
         """Begin a delivery attempt of locked notifications. No other attempt begins before ``until_ms``."""
         if rows := [(notification_id, until_ms) for notification_id in notification_ids]:
-            self.many("notification_lease", rows)
+            self.execute_many("notification_lease", rows)
 
     def notification_postpone(self, notification_ids: Iterable[str], until_ms: int) -> None:
         """Make locked notifications due at a later time."""
         if rows := [(notification_id, until_ms) for notification_id in notification_ids]:
-            self.many("notification_postpone", rows)
+            self.execute_many("notification_postpone", rows)
 
     def notification_summarize(self, notification_ids: Iterable[str], summary_id: str, now_ms: int) -> None:
         """Make locked notifications part of a summary."""
         if rows := [(notification_id, summary_id, now_ms) for notification_id in notification_ids]:
-            self.many("notification_summarize", rows)
+            self.execute_many("notification_summarize", rows)
 
     def notification_settle(self, rows: Sequence[SettledNotification]) -> set[str]:
         """Write the outcomes of delivery attempts. Return the notifications that had no newer attempt."""
-        return {row[0] for row in self.many_rows("notification_settle", rows)} if rows else set()
+        return {row[0] for row in self.execute_many_returning("notification_settle", rows)} if rows else set()
 
     def notification_give_up(self, before_ms: int, now_ms: int, limit: int) -> int:
         """Give up undelivered notifications created before a time and return how many."""

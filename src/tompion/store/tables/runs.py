@@ -15,12 +15,12 @@ class RunTable(DriverTransaction):
 
     def run_insert(self, runs: Sequence[RunRow]) -> set[RunId]:
         """Add runs to the ledger. Return those that existed already, which must not be launched."""
-        inserted = self.many("run_insert", runs) if runs else 0
+        inserted = self.execute_many("run_insert", runs) if runs else 0
         return self._existing([run.id for run in runs], inserted) if inserted < len(runs) else set()
 
     def run_insert_fast(self, starts: Sequence[StartRow]) -> set[RunId]:
         """Add runs of ticks that start on time. Return those that existed already, which must not be launched."""
-        inserted = self.many("run_insert_fast", starts) if starts else 0
+        inserted = self.execute_many("run_insert_fast", starts) if starts else 0
         if inserted == len(starts):
             return set()
         return self._existing([RunId(start[0], start[1]) for start in starts], inserted)
@@ -53,7 +53,7 @@ class RunTable(DriverTransaction):
         """Return the runs whose fence still matches, each with whether its cancellation was requested."""
         if not held:
             return {}
-        return {RunId(*row[:3]): bool(row[3]) for row in self.many_rows("run_check_held", held)}
+        return {RunId(*row[:3]): bool(row[3]) for row in self.execute_many_returning("run_check_held", held)}
 
     def run_save_report(self, reports: Sequence[tuple[int, int, int, int, str]], now_ms: int) -> set[RunId]:
         """Store outcomes that were reported from outside. Return the runs whose fence still matched."""
@@ -252,7 +252,7 @@ class RunTable(DriverTransaction):
         """Return the states of ticks: of the schedule's own runs and of backfill runs."""
         states: dict[int, set[str]] = {}
         for nominal_s, state in (
-            self.many_rows("run_list_tick_states", [(key, tick) for tick in ticks]) if ticks else ()
+            self.execute_many_returning("run_list_tick_states", [(key, tick) for tick in ticks]) if ticks else ()
         ):
             states.setdefault(nominal_s, set()).add(state)
         return states
@@ -287,18 +287,22 @@ class RunTable(DriverTransaction):
     def run_list_fire_times(self, runs: Iterable[RunId]) -> dict[RunId, int]:
         """Return the fire times of runs."""
         wanted = sorted(set(runs))
-        return {RunId._make(row[:3]): row[3] for row in self.many_rows("run_list_fire_times", wanted)} if wanted else {}
+        return (
+            {RunId._make(row[:3]): row[3] for row in self.execute_many_returning("run_list_fire_times", wanted)}
+            if wanted
+            else {}
+        )
 
     def _existing(self, runs: Sequence[RunId], inserted: int) -> set[RunId]:
         # The last column sorts the rows in insertion order, so the rows that this call inserted come last.
-        rows = sorted(self.many_rows("run_list_existing", sorted(set(runs))), key=lambda row: row[3])
+        rows = sorted(self.execute_many_returning("run_list_existing", sorted(set(runs))), key=lambda row: row[3])
         return {RunId._make(row[:3]) for row in rows[: len(rows) - inserted]}
 
     def _runs(self, name: str, /, **params: Any) -> list[RunRow]:
         return [RunRow._make(row) for row in self.rows(name, params)]
 
     def _many_runs(self, name: str, rows: Sequence[Sequence[Any]]) -> list[RunRow]:
-        return [RunRow._make(row) for row in self.many_rows(name, rows)] if rows else []
+        return [RunRow._make(row) for row in self.execute_many_returning(name, rows)] if rows else []
 
     def _changed(self, name: str, rows: Sequence[Sequence[Any]]) -> set[RunId]:
         return self.change_runs(name, rows) if rows else set()

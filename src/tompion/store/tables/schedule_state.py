@@ -75,22 +75,22 @@ class ScheduleStateTable(DriverTransaction):
 
     def state_insert(self, state: ScheduleState) -> None:
         """Add the state of a new schedule."""
-        self.many("state_insert_many", [state])
+        self.execute_many("state_insert_many", [state])
 
     def state_update(self, states: Sequence[ScheduleState]) -> None:
         """Write states that this transaction has locked."""
         if states:
-            self.many("state_update", states)
+            self.execute_many("state_update", states)
 
     def state_advance_fast(self, rows: Sequence[FastAdvanceRow]) -> None:
         """Advance locked states past ticks that start on time."""
         if rows:
-            self.many("state_advance_fast", rows)
+            self.execute_many("state_advance_fast", rows)
 
     def state_count_successes(self, counts: Sequence[SuccessCountRow]) -> None:
         """Count plain successes on locked states."""
         if counts:
-            self.many("state_count_successes", counts)
+            self.execute_many("state_count_successes", counts)
 
     def state_delete(self, key: int) -> None:
         """Delete a state."""

@@ -24,7 +24,11 @@ class WorkflowTable(DriverTransaction):
 
     def workflow_list_newest(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         """Return the newest versions of workflows, by namespace and id."""
-        return {(row[0], row[1]): row[2] for row in self.many_rows("workflow_list_newest", names)} if names else {}
+        return (
+            {(row[0], row[1]): row[2] for row in self.execute_many_returning("workflow_list_newest", names)}
+            if names
+            else {}
+        )
 
     def workflow_list(self, namespace: str, after_id: str, limit: int) -> list[WorkflowRow]:
         """Return the newest version of each workflow of a namespace, by id."""

@@ -92,7 +92,7 @@ def test_only_reads_with_the_same_key_share_a_batch(store: HeldStore) -> None:
     async def scenario(batcher: ReadBatcher) -> None:
         first = batcher.read(crud.get, "default", "b")
         elsewhere = batcher.read(crud.get, "other", "b")
-        another = batcher.read(read.run, "default", "1-2-3")
+        another = batcher.read(read.get_run, "default", "1-2-3")
         assert len(store.held) == 3
         for _ in range(3):
             store.release()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tompion.api.temporal.visibility_query import parse_query
+from tompion.encoding.instant import datetime_s
 from tompion.errors import InvalidField
-from tompion.model.instant import datetime_s
 from tompion.model.schedule import Action, Counters, Definition, Schedule, ScheduleStatus
 from tompion.model.spec import SpecDocument
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tompion import InvalidSpec, Spec
-from tompion import compile as compile_spec
+from tompion import InvalidSpec, Spec, compile_spec
 from tompion.model.spec import Dialect
 from tompion.spec.calendar.cron import CronRule, parse_cron
 from tompion.spec.calendar.days import HORIZON

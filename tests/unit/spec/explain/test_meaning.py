@@ -14,8 +14,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tompion import Spec
-from tompion import compile as compile_spec
+from tompion import Spec, compile_spec
 
 DAY = 86_400
 EPOCH = date(1970, 1, 1)

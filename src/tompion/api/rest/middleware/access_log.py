@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tompion.api.rest.request_id import HEADER, choose_request_id, request_id
-from tompion.model.metrics import OTHER, Metrics
+from tompion.runtime.metrics_registry import OTHER, Metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CLIENT_CLOSED_REQUEST = 499
@@ -39,12 +39,12 @@ class AccessLogMiddleware:
         self,
         app: Any,
         *,
-        tally: Metrics,
+        metrics: Metrics,
         paths: Mapping[Any, str],
         on_request: Callable[[AccessRecord], None] | None = None,
     ) -> None:
         self._app = app
-        self._tally = tally
+        self._metrics = metrics
         self._paths = paths
         self._on_request = on_request
 
@@ -78,8 +78,8 @@ class AccessLogMiddleware:
     def _count(self, scope: Any, status: int, seconds: float, chosen_id: str) -> None:
         method = scope["method"] if scope["method"] in METHODS else OTHER
         route = self._paths.get(scope.get("endpoint"), OTHER)
-        self._tally.count("requests", 1, (method, route, str(status)))
-        self._tally.observe("request", seconds, 1, (method, route))
+        self._metrics.count("requests", 1, (method, route, str(status)))
+        self._metrics.observe("request", seconds, 1, (method, route))
         if self._on_request is not None:
             self._on_request(
                 AccessRecord(

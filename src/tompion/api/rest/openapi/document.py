@@ -12,14 +12,15 @@ from tompion.api.rest.openapi.examples import BODIES, BODIES_BY_PATH, PARAMETERS
 from tompion.api.rest.openapi.schemas import REF, Schema, Schemas
 from tompion.api.rest.problems import MEDIA_TYPE
 from tompion.api.rest.request_binding import JSON_TYPES, MERGE_PATCH, Parameter, signature_of
+from tompion.contract.api_routes import Route
 from tompion.contract.json import DETAILS
 from tompion.contract.roles import Role
-from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, Route, SystemRoute
+from tompion.contract.routes import ROUTES, SYSTEM_ROUTES, SystemRoute
 from tompion.model.page import Page
 from tompion.model.schedule import Schedule
 from tompion.operations.compat.service_routes import ALIASES, upsert_schedule
 from tompion.operations.insight.edit_diff import diff
-from tompion.operations.insight.preview import preview_for
+from tompion.operations.insight.preview import preview
 from tompion.operations.insight.summaries import summaries
 from tompion.operations.resources.api_keys import create_key
 from tompion.operations.resources.calendars import put_calendar
@@ -100,7 +101,7 @@ SECURITY: Schema = {
     "certificate": {"type": "mutualTLS", "description": "A client certificate that a [[certificate]] block names."},
 }
 """The ways to authenticate. A request uses the first one that it has credentials for."""
-LIMITED = (diff, preview_for, summaries, put_calendar, skip, backfill)
+LIMITED = (diff, preview, summaries, put_calendar, skip, backfill)
 """Operations that can exceed a limit, besides the limits of a body and a page."""
 CREATED = 201
 NO_CONFLICT = (create_key, register_worker, claim_runs)
@@ -283,7 +284,7 @@ def _example_body(route: Route) -> Any:
 
 def _document_fields(route: Route) -> Schema:
     """Return the fields of the document that a route takes. The compatibility routes also take aliases."""
-    if route.operation is preview_for:
+    if route.operation is preview:
         return SPEC_FIELDS
     fields: Schema = SCHEDULE_DOCUMENT["properties"]
     if route.operation is not upsert_schedule:

@@ -22,6 +22,11 @@ def _number(description: str, minimum: int = 0) -> Schema:
     return {"type": "integer", "minimum": minimum, "description": description}
 
 
+def _milliseconds(description: str, minimum: int = 0) -> Schema:
+    text = f"{description} Milliseconds, or text with a unit such as 30s."
+    return {"type": ["integer", "string"], "minimum": minimum, "description": text, "examples": [30_000, "30s"]}
+
+
 def _choice(description: str, *choices: str) -> Schema:
     return {"type": "string", "enum": list(choices), "description": description}
 
@@ -29,7 +34,7 @@ def _choice(description: str, *choices: str) -> Schema:
 def _nullable(schema: Schema) -> Schema:
     return {
         **schema,
-        "type": [schema["type"], "null"],
+        "type": [*([kind] if isinstance(kind := schema["type"], str) else kind), "null"],
         **({"enum": [*schema["enum"], None]} if "enum" in schema else {}),
     }
 
@@ -70,7 +75,7 @@ SPEC_FIELDS: dict[str, Schema] = {
     "timezone": _nullable(_text("IANA time zone. null is UTC.", "Europe/Berlin")),
     "start_at": _nullable(_text("No ticks before this time.", "2026-01-01T00:00:00Z")),
     "end_at": _nullable(_text("No ticks after this time.", "2026-12-31T23:59:59Z")),
-    "jitter_ms": _number("Maximum difference between a fire time and its tick."),
+    "jitter_ms": _milliseconds("Maximum difference between a fire time and its tick."),
     "jitter_mode": _choice("Jitter before and after the tick, only after it, or as in Temporal.", *JITTER_MODES),
     "jitter_seed": _nullable(_text("Seed of the jitter. null is the id of the schedule.")),
     "dst_gap": _nullable(_choice("Handling of wall times that do not exist.", *DST_GAPS)),
@@ -87,7 +92,7 @@ _OPTIONS: dict[str, Schema] = {
     "expect": _one_or_many(
         "Statuses that count as success, 2xx by default.", {"type": ["integer", "string"]}, 204, ["2xx", 404]
     ),
-    "timeout_ms": _number("Time limit of the request.", 1),
+    "timeout_ms": _milliseconds("Time limit of the request.", 1),
     "cancel_url": _text("URL to call when a run that the target has accepted is cancelled."),
     "task": _text("Name of the Celery task.", "shop.close_day"),
     "args": {"type": "array", "description": "Positional arguments."},
@@ -101,9 +106,9 @@ _OPTIONS: dict[str, Schema] = {
     "memo": {"type": "object", "description": "Memo of the Temporal workflow."},
     "search_attributes": {"type": "object", "description": "Search attributes of the Temporal workflow."},
     "start": {"type": "object", "description": "Start request of the Temporal workflow, as protobuf JSON."},
-    "execution_timeout_ms": _number("Execution timeout of the Temporal workflow.", 1),
-    "run_timeout_ms": _number("Run timeout of the Temporal workflow.", 1),
-    "task_timeout_ms": _number("Task timeout of the Temporal workflow.", 1),
+    "execution_timeout_ms": _milliseconds("Execution timeout of the Temporal workflow.", 1),
+    "run_timeout_ms": _milliseconds("Run timeout of the Temporal workflow.", 1),
+    "task_timeout_ms": _milliseconds("Task timeout of the Temporal workflow.", 1),
     "subject": _text("Subject of the message.", "jobs.report"),
     "stream": _text("Name of the stream.", "jobs"),
     "exchange": _text("Name of the exchange."),
@@ -157,22 +162,18 @@ OTHER_FIELDS: dict[str, Schema] = {
     "on_resume": _choice("Handling of the ticks during a pause.", *OnResume),
     "on_worker_lost": _choice("Handling of a run whose worker was lost.", *OnWorkerLost),
     "max_attempts": _number("Maximum number of attempts of a run.", 1),
-    "retry_delay_ms": _number("Delay before the second attempt. It doubles with each attempt."),
-    "max_execution_ms": {"type": ["integer", "null"], "minimum": 1, "description": "Time limit of a run."},
-    "launch_deadline_ms": {
-        "type": ["integer", "null"],
-        "minimum": 0,
-        "description": "How long a run waits for a target that cannot be reached. 0 is not at all. null is catchup_window, "
-        "or the setting of the service.",
-    },
+    "retry_delay_ms": _milliseconds("Delay before the second attempt. It doubles with each attempt."),
+    "max_execution_ms": _nullable(_milliseconds("Time limit of a run.", 1)),
+    "launch_deadline_ms": _nullable(
+        _milliseconds(
+            "How long a run waits for a target that cannot be reached. 0 is not at all. null is catchup_window, or the "
+            "setting of the service."
+        )
+    ),
     "pause_on_failure": {"type": "boolean", "description": "Pause the schedule when a run has failed finally."},
-    "min_interval_ms": _number("Minimum time between two automatic starts."),
+    "min_interval_ms": _milliseconds("Minimum time between two automatic starts."),
     "adaptive": {"type": "boolean", "description": "Adapt the times of runs to hints, failures and bounds."},
-    "max_interval_ms": {
-        "type": ["integer", "null"],
-        "minimum": 1_000,
-        "description": "Maximum time between two runs of an adaptive schedule.",
-    },
+    "max_interval_ms": _nullable(_milliseconds("Maximum time between two runs of an adaptive schedule.", 1_000)),
     "failure_backoff": {"type": "boolean", "description": "Lengthen an adaptive interval after failures."},
     "notify": {"type": "boolean", "description": "Send notifications about problems of this schedule."},
     "shadow": {"type": "boolean", "description": "Record the runs that would start, and start none."},

@@ -79,7 +79,8 @@ class Schemas:
             for name, field in state.items()
             if name not in ("schedule_id", *STATE_FIELDS)
         }
-        properties = {"schedule_id": state["schedule_id"], **SCHEDULE_DOCUMENT["properties"], **read_only}
+        document = {name: _returned(name, field) for name, field in SCHEDULE_DOCUMENT["properties"].items()}
+        properties = {"schedule_id": state["schedule_id"], **document, **read_only}
         del properties["spec"]
         return {**schema, "properties": properties, "required": [*state, *ALWAYS_PRESENT]}
 
@@ -98,6 +99,14 @@ class Schemas:
             "required": list(properties),
             "additionalProperties": False,
         }
+
+
+def _returned(name: str, field: Schema) -> Schema:
+    """Return the schema of a field in a response. Durations are sent as text or numbers, and returned as numbers."""
+    if not name.endswith("_ms"):
+        return field
+    kinds = [kind for kind in field["type"] if kind != "string"]
+    return {**field, "type": kinds if len(kinds) > 1 else kinds[0], "examples": [30_000]}
 
 
 def _substitute(hint: Any, type_arguments: Mapping[Any, Any]) -> Any:

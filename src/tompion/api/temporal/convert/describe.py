@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from temporalio.api.common.v1 import Memo, SearchAttributes, WorkflowExecution
@@ -31,6 +32,7 @@ from tompion.contract.json import definition_document
 from tompion.model.policy import CatchUp
 from tompion.model.run import Reason
 from tompion.model.schedule import Run, ScheduleStatus
+from tompion.model.spec import SpecDocument
 from tompion.operations.compat.temporal_reads import TemporalView
 from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX
 
@@ -104,7 +106,8 @@ def schedule_memo_message(view: TemporalView) -> Memo:
     """Return the memo of a schedule, with the fields that Temporal lacks."""
     document = definition_document(view.schedule.definition)
     if not view.left_out:
-        del document["spec"]
+        for field in fields(SpecDocument):
+            document.pop(field.name, None)
     if (document.get("workflow_id") or "").startswith(WORKFLOW_PREFIX):
         del document["workflow_id"], document["workflow_version"]
     lacking = {name: value for name, value in document.items() if name not in EXPRESSED}

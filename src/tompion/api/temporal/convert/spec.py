@@ -11,8 +11,8 @@ from temporalio.api.schedule.v1 import CalendarSpec, IntervalSpec, ScheduleSpec,
 from temporalio.api.schedule.v1 import Range as RangeMessage
 
 from tompion.api.temporal.convert.values import epoch_ms, milliseconds, set_time
+from tompion.encoding.instant import datetime_ms
 from tompion.errors import InvalidSpec
-from tompion.model.instant import datetime_ms
 from tompion.model.spec import CALENDAR_FIELDS, CalendarDocument, ExcludeDocument, IntervalDocument, Range, SpecDocument
 
 FIELD_BOUNDS = {

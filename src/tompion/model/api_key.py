@@ -1,20 +1,17 @@
-"""API keys, callback tokens of runs, and web sessions.
+"""API keys: their text, their parts and the hash that is stored.
 
-An API key is ``tpn_``, a public id, ``_`` and 192 random bits. Only a plain hash of the secret is stored, which is
+A key is ``tpn_``, a public id, ``_`` and 192 random bits. Only a plain hash of the secret is stored, which is
 enough because 192 random bits cannot be guessed.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from secrets import token_hex
 from typing import NamedTuple
-
-from tompion.model.run import RunId
 
 PREFIX = "tpn"
 _ID_BYTES, _SECRET_BYTES = 6, 24
@@ -75,45 +72,3 @@ def key_hash(secret: str) -> str:
 def matches_hash(secret: str, stored_hash: str) -> bool:
     """Return whether a secret has a hash, in constant time."""
     return hmac.compare_digest(key_hash(secret), stored_hash)
-
-
-CALLBACKS = "callbacks"
-"""Name of the callback secret in the store."""
-_PARTS = 3
-
-
-def signer(secret: str) -> Callable[[str], str]:
-    """Return a function that makes a token of ``run_id.attempt``."""
-    return lambda subject: f"{subject}.{_signature(secret, subject)}"
-
-
-def read_token(secret: str, token: str) -> tuple[RunId, int] | None:
-    """Return the run and the attempt of a callback token, or ``None`` if it is invalid."""
-    parts = token.split(".")
-    if len(parts) != _PARTS or not token.isascii():
-        return None
-    if not hmac.compare_digest(parts[2], _signature(secret, f"{parts[0]}.{parts[1]}")):
-        return None
-    schedule_key, nominal_s, origin = map(int, parts[0].rsplit("-", 2))
-    return RunId(schedule_key, nominal_s, origin), int(parts[1])
-
-
-def _signature(secret: str, subject: str) -> str:
-    return hmac.new(secret.encode(), subject.encode(), sha256).hexdigest()[:40]
-
-
-@dataclass(frozen=True, slots=True)
-class WebSession:
-    """The caller, its roles by namespace, and the kind of service. An anonymous caller has no ``actor``.
-
-    ``auth`` is ``open`` if no credentials are needed. ``signed_in`` is true if a session cookie authenticated the
-    caller.
-    """
-
-    actor: str | None
-    roles: Mapping[str, str]
-    home: str
-    auth: str
-    signed_in: bool
-    read_only: bool
-    version: str

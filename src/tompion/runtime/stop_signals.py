@@ -22,7 +22,7 @@ class StopSignals:
     """Stop request of a process and its exit code: 0 after SIGTERM, 130 after SIGINT."""
 
     def __init__(self, grace_s: float) -> None:
-        self.requested = asyncio.Event()
+        self.requested: asyncio.Event = asyncio.Event()
         self.code: int | None = None
         self._grace_s = grace_s
         self._timer: threading.Timer | None = None

@@ -16,11 +16,11 @@ from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
-from tompion.model.metrics import OTHER, Metrics
 from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
+from tompion.runtime.metrics_registry import OTHER, Metrics
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -274,7 +274,7 @@ def _execute(transaction: Transaction, statement: str) -> None:
 def test_run_that_ignores_its_deadline_is_counted(harness: EngineHarness) -> None:
     harness.create(max_execution_ms=5_000, cron="1 8 * * *")
 
-    async def deaf(dag: Any, meta: RunContext) -> Completed:
+    async def deaf(dag: Any, run_context: RunContext) -> Completed:
         until = harness.loop.time() + 60
         while harness.loop.time() < until:
             with suppress(asyncio.CancelledError):
@@ -315,7 +315,7 @@ def test_store_error_and_internal_error_are_counted(harness: EngineHarness, monk
         def fail(_: Transaction) -> None:
             raise RuntimeError("this was not to happen")
 
-        monkeypatch.setattr(engine.finder, "_look", fail)
+        monkeypatch.setattr(engine.finder, "_read_due_work", fail)
         await pause(5)
 
     harness.run(scenario)
@@ -360,8 +360,8 @@ def test_gauges_of_queued_runs_and_live_instances(harness: EngineHarness) -> Non
 
 
 def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) -> None:
-    tally = Metrics()
-    runner = OperationRunner(harness.store, Settings(), tally)
+    metrics = Metrics()
+    runner = OperationRunner(harness.store, Settings(), metrics)
 
     def ask(operation: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return runner.send(
@@ -371,17 +371,17 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
     ask(crud.create, "report", cron="* * * * *", function=FUNCTION)
     for _ in range(2):
         ask(control.trigger, "report", overlap="skip")
-    assert tally.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
-    assert tally.counts["runs_skipped_overlap"] == 1
+    assert metrics.counts_by_label("runs_skipped") == {("default", "overlap"): 1}
+    assert metrics.counts["runs_skipped_overlap"] == 1
     ask(control.trigger, "report", overlap="buffer_all")
     ask(crud.delete, "report")
-    assert tally.counts_by_label("runs_skipped")["default", "deleted"] == 1
-    assert tally.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
+    assert metrics.counts_by_label("runs_skipped")["default", "deleted"] == 1
+    assert metrics.counts_by_label("runs_finished") == {("default", "CANCELLED"): 1}
 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:
-    tally = Metrics(2)
-    assert [tally.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+    metrics = Metrics(2)
+    assert [metrics.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_unavailable_store_is_reported_as_down(harness: EngineHarness) -> None:

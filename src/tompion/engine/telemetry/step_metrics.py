@@ -11,10 +11,10 @@ from operator import attrgetter, itemgetter
 
 from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import Launches, StepResult
-from tompion.model.metrics import OTHER
 from tompion.model.run import FINAL, MISSED, Reason, RunRow, RunState
 from tompion.plan.outcome import Outcome
 from tompion.runtime.clock import Clock
+from tompion.runtime.metrics_registry import OTHER
 
 _launch_group = itemgetter(
     *map(RunRow._fields.index, ("origin", "attempt", "failures", "pickups", "fire_ms", "decided_ms"))
@@ -23,7 +23,7 @@ _launch_group = itemgetter(
 _schedule_key = attrgetter("schedule_key")
 
 
-class EngineMetrics:
+class StepMetrics:
     """Counts and measures committed steps."""
 
     def __init__(self, context: EngineContext, clock: Clock) -> None:

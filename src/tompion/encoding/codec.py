@@ -1,10 +1,8 @@
-"""Converts dataclasses to JSON-ready data and back, and bounds JSON and text in size."""
+"""Converts dataclasses to JSON-ready data and back."""
 
 from __future__ import annotations
 
-import json
 import types
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
@@ -107,15 +105,22 @@ def _bound(hint: Any, arguments: Mapping[Any, Any]) -> Any:
 
 
 def _read_union(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
+    """Read data as the first type of a union that has its JSON shape. Data without such a type is returned as it is."""
     for kind in kinds:
-        fits = (
-            (isinstance(data, list) and get_origin(kind) is tuple)
-            or (isinstance(data, dict) and is_dataclass(kind))
-            or (isinstance(data, str) and (kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))))
-        )
-        if fits:
+        if _has_shape(kind, data):
             return _read(kind, data, forms)
     return data
+
+
+def _has_shape(kind: Any, data: Any) -> bool:
+    """Return whether JSON data has the shape of a type that it must be converted to."""
+    if isinstance(data, list):
+        return get_origin(kind) is tuple
+    if isinstance(data, dict):
+        return is_dataclass(kind)
+    if isinstance(data, str):
+        return kind is datetime or (isinstance(kind, type) and issubclass(kind, Enum))
+    return False
 
 
 def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
@@ -127,74 +132,3 @@ def _read_tuple(kinds: tuple[Any, ...], data: Any, forms: Forms) -> Any:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
-
-
-def json_value(value: object, limit: int) -> str:
-    """Return a value as JSON of at most ``limit`` bytes.
-
-    A value that is not JSON becomes ``{"not_json": reason, "text": repr}``. A value that is too long becomes
-    ``{"truncated": true, "bytes": size, "text": beginning}``. Readers can recognise both.
-    """
-    about: dict[str, Any] = {}
-    try:
-        text = whole = _dump(value)
-    except Exception as error:  # noqa: BLE001 - a value may have methods that raise anything
-        about["not_json"] = truncate(f"{type(error).__name__}: {error_text(str, error)}", limit // 4)
-        text = error_text(repr, value)
-        whole = _dump({**about, "text": text})
-    size = _size(whole)
-    return whole if size <= limit else _truncated_json({**about, "truncated": True, "bytes": size}, text, limit)
-
-
-def text_as_json(text: str, limit: int) -> str | None:
-    """Return the output of a program as JSON. Text that is not JSON becomes a string, empty text ``None``."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        return json_value(json.loads(text), limit)
-    except ValueError:
-        return json_value(text, limit)
-
-
-def error_text(show: Callable[[object], str], value: object) -> str:
-    """Return ``show(value)``, or a placeholder if that raises."""
-    try:
-        return show(value)
-    except BaseException as error:  # noqa: BLE001 - a user's method may raise anything
-        return f"<unprintable {type(value).__name__}: {type(error).__name__}>"
-
-
-def _dump(value: object) -> str:
-    """Return strict JSON without NaN. A lone surrogate is escaped, because no store can hold it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _truncated_json(about: dict[str, Any], text: str, limit: int) -> str:
-    """Return JSON with the longest beginning of a text that fits, beside the other fields."""
-
-    def size_of(length: int) -> int:
-        return _size(_dump({**about, "text": text[:length]}))
-
-    length = bisect_right(range(1, min(len(text), limit) + 1), limit, key=size_of)
-    return _dump({**about, "text": text[:length]})
-
-
-def truncate(text: str, limit: int) -> str:
-    """Return the beginning of a text, cut to at most ``limit`` bytes, with an ellipsis if it was cut."""
-    encoded = text.encode(errors="backslashreplace")
-    if len(encoded) <= limit:
-        return encoded.decode()
-    return encoded[:limit].decode(errors="ignore") + "…"
-
-
-def storable(text: str) -> str:
-    """Return text that every store can hold. Surrogates and NUL are escaped, because one would fail a whole batch."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")

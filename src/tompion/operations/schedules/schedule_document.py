@@ -1,4 +1,4 @@
-"""From the flat document of a schedule to a checked definition."""
+"""Validates the flat document of a schedule and converts it to a definition."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from tompion.operations.schedules.attributes import read_attributes
 from tompion.operations.validation import (
     MAX_DEPTH,
     UNSET,
+    check_duration_ms,
     check_flag,
     check_name,
     check_note,
@@ -56,14 +57,11 @@ _CHOICES: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "on_worker_lost": (OnWorkerLost, {}),
 }
 
-NUMBERS = {
-    "max_concurrent": (1, 10_000),
-    "max_attempts": (1, 1_000),
-    "retry_delay_ms": (0, 86_400_000),
-    "min_interval_ms": (0, 366 * 86_400_000),
-}
+NUMBERS = {"max_concurrent": (1, 10_000), "max_attempts": (1, 1_000)}
 
-_NULLABLE_NUMBERS = {
+DURATIONS = {"retry_delay_ms": (0, 86_400_000), "min_interval_ms": (0, 366 * 86_400_000)}
+
+_NULLABLE_DURATIONS = {
     "max_execution_ms": (1, 30 * 86_400_000),
     "max_interval_ms": (1_000, 366 * 86_400_000),
     "launch_deadline_ms": (0, 366 * 86_400_000),
@@ -71,7 +69,7 @@ _NULLABLE_NUMBERS = {
 
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 
-POLICY_FIELDS = (*_CHOICES, *NUMBERS, *_NULLABLE_NUMBERS, *_FLAGS, "catchup_window")
+POLICY_FIELDS = (*_CHOICES, *NUMBERS, *DURATIONS, *_NULLABLE_DURATIONS, *_FLAGS, "catchup_window")
 
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 
@@ -213,9 +211,10 @@ def _policy(document: Mapping[str, Any], base: Definition | None, settings: Sett
     for name, (least, most) in NUMBERS.items():
         if name in document:
             changes[name] = check_whole(name, document[name], least, most)
-    for name, (least, most) in _NULLABLE_NUMBERS.items():
+    for name, (least, most) in (DURATIONS | _NULLABLE_DURATIONS).items():
         if name in document:
-            changes[name] = check_optional_whole(name, document[name], least, most)
+            is_null = document[name] is None and name in _NULLABLE_DURATIONS
+            changes[name] = None if is_null else check_duration_ms(name, document[name], least, most)
     for name in _FLAGS:
         if name in document:
             changes[name] = check_flag(name, document[name])

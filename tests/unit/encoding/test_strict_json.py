@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tompion.model.strict_json import DuplicateName, parse_strict_json
+from tompion.encoding.strict_json import DuplicateName, parse_strict_json
 
 
 def test_valid_json_is_parsed() -> None:
