@@ -80,11 +80,7 @@ class Engine:
         signals = EngineSignals()
         self.signals: EngineSignals = signals
         self.health: EngineHealth = EngineHealth(context)
-        outages = TargetOutages(
-            lambda: int(clock.now() * 1000) - context.skew_ms,
-            self.settings.launch_backoff_ms,
-            self.settings.max_launch_backoff_ms,
-        )
+        outages = TargetOutages(lambda: int(clock.now() * 1000) - context.skew_ms, self.settings)
         launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
         self.launcher: Launcher = launcher
         self._store = store

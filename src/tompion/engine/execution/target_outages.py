@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from tompion.config.settings import Settings
 from tompion.errors import TargetUnreachable
 from tompion.runtime.clock import wait
 
@@ -45,10 +46,10 @@ class Outage:
 class TargetOutages:
     """The targets that cannot be reached, with a backoff for each. Instants are milliseconds of the store's clock."""
 
-    def __init__(self, now_ms: Callable[[], int], backoff_ms: int, max_backoff_ms: int) -> None:
+    def __init__(self, now_ms: Callable[[], int], settings: Settings) -> None:
         self.now_ms = now_ms
-        self._backoff_ms = backoff_ms
-        self._max_backoff_ms = max_backoff_ms
+        self._backoff_ms = settings.launch_backoff_ms
+        self._max_backoff_ms = settings.max_launch_backoff_ms
         self.by_address: dict[str, Outage] = {}
 
     async def admit(self, address: str, on_wait: Callable[[bool], None]) -> bool:
