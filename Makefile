@@ -16,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --system-certs --universal --python-ver
 	--no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-fast ui-test ui-check check scan sbom bench prove fmt lock clean environment runtime interpreter node browser scanners
+.PHONY: help serve test test-fast ui-test ui-check check scan sbom dist bench prove fmt lock clean environment runtime interpreter node browser scanners
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,11 @@ sbom: scanners ## write build/sbom.json: what the locks pin, as CycloneDX
 	@$(SCAN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
 		-o build/sbom.json requirements/dev.lock
 	@echo "wrote build/sbom.json"
+
+dist: environment ## build both distributions into dist, and check them as an index does
+	@$(BIN)/python -m hatchling build -d dist
+	@cd packaging/client && $(CURDIR)/$(BIN)/python -m hatchling build -d $(CURDIR)/dist
+	@$(BIN)/python -m twine check --strict dist/tompion*
 
 bench: environment ## run the benchmark of the time engine (PART=engine, executors, rest, web or temporal for the others)
 	@$(BIN)/python -m bench.$(PART) $(ARGS)

@@ -1,34 +1,34 @@
 ------------------------------- MODULE Attempt -------------------------------
-(* What a statement does to one run: its owner, and its attempt, which is its fence.  Lease makes steps of these, and
-   LeaseTrace holds them against the ledger. *)
+(* The effect of each statement on one run: its owner, and its attempt, which is its fence.  Lease builds steps from
+   these operators, and LeaseTrace compares them with the ledger. *)
 EXTENDS Integers
 
 CONSTANT Guards
 
-Unborn == [state |-> "none", attempt |-> 0, owner |-> 0, held |-> FALSE]
+NoRun == [state |-> "none", attempt |-> 0, owner |-> 0, held |-> FALSE]
 
 InFlight(r) == r.state = "flight"
 
-\* plan/decide.py and plan/settle.py: a run starts, with whoever decided it or with nobody yet.
-Born(r, n) ==
+\* plan/decide.py and plan/release.py: a run starts on the instance that decided it (n), or without an owner (0).
+StartedRun(r, n) ==
     [r EXCEPT !.state = "flight", !.attempt = IF n = 0 THEN 0 ELSE 1, !.owner = n, !.held = n # 0]
 
-\* expose_runs: its owner's lease is over; only what is held can be exposed.
-Exposed(r) == IF InFlight(r) /\ r.held THEN [r EXCEPT !.held = FALSE] ELSE r
+\* run_release_expired: the lease of the owner has ended.  Only a held run changes.
+ReleasedRun(r) == IF InFlight(r) /\ r.held THEN [r EXCEPT !.held = FALSE] ELSE r
 
-\* claim_runs: held by nobody; the next attempt is ours.
+\* run_claim: no instance holds the run.  Instance n starts the next attempt.
 Claimable(r) == InFlight(r) /\ ~r.held
-Claimed(r, n) == [r EXCEPT !.attempt = @ + 1, !.owner = n, !.held = TRUE]
+ClaimedRun(r, n) == [r EXCEPT !.attempt = @ + 1, !.owner = n, !.held = TRUE]
 
-\* adopt_runs: ours by the ledger, though we have not heard of it.
-Adoptable(r, n) == InFlight(r) /\ r.held /\ r.owner = n
-Adopted(r) == [r EXCEPT !.attempt = @ + 1]
+\* run_readopt: the ledger has instance n as the owner, but n does not execute the run.
+Readoptable(r, n) == InFlight(r) /\ r.held /\ r.owner = n
+ReadoptedRun(r) == [r EXCEPT !.attempt = @ + 1]
 
-\* settle_runs, finish_runs, hand_back: only for the holder of the fence, and only in flight.
-Accepts(r, fence) == ("state" \in Guards => InFlight(r)) /\ ("fence" \in Guards => r.attempt = fence)
-Finished(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
-LeftBehind(r) == [r EXCEPT !.held = FALSE, !.owner = 0, !.attempt = IF "onward" \in Guards THEN @ ELSE 0]
+\* run_settle, run_finish_fast, run_hand_back: accepted with the current fence only, and only in flight.
+AcceptsWrite(r, fence) == ("state" \in Guards => InFlight(r)) /\ ("fence" \in Guards => r.attempt = fence)
+FinishedRun(r) == [r EXCEPT !.state = "final", !.held = FALSE, !.owner = 0]
+HandedBackRun(r) == [r EXCEPT !.held = FALSE, !.owner = 0, !.attempt = IF "attempt" \in Guards THEN @ ELSE 0]
 
-\* terminate_runs, give_up_runs: a decision about the schedule, made under the lock of its state.
-Overruled(r) == [r EXCEPT !.state = "final", !.held = FALSE]
+\* run_terminate_in_flight, run_give_up_unheld: a decision about the schedule, under the lock of its state.
+TerminatedRun(r) == [r EXCEPT !.state = "final", !.held = FALSE]
 ==============================================================================

@@ -1,150 +1,154 @@
 ------------------------------- MODULE Backfill -------------------------------
-(* A backfill beside the ticks of its schedule: plan/backfill.py, engine/backfilling.py and the order of work in
-   engine/host.py (_do), for a schedule that queues.
+(* A backfill and the ticks of its schedule, which queues its runs: plan/backfill.py, engine/steps/backfill.py, and
+   the order of work in engine/finder.py.
 
-   An instance looks what is due, without a lock (Look), and then does the most urgent part of it in a transaction
-   (FireTicks, Chunk): ticks first, a backfill only if there were none.  A new backfill may be asked for as soon as the
-   last one is over, for ever. *)
-EXTENDS Filling
+   An instance checks what is due, without a lock (Look).  Then it does the most urgent part in a transaction
+   (FireTicks, Chunk): ticks first, and a backfill only if no tick was due.  A user may request a new backfill
+   whenever the last one has ended, without a limit. *)
+EXTENDS BackfillPlan
 
 CONSTANTS
     Instances,
-    Ticks,   \* nominal times; those up to Start are in the past when the schedule is created
-    Start,
-    Last,    \* when time stands still
-    First,   \* the range of the backfill, both ends included
+    Ticks,           \* nominal times
+    Start,           \* the creation of the schedule
+    Last,            \* the time at which the clock stops
+    First,           \* the range of the backfill, both ends included
     End,
-    Only,    \* "all" or "missing"
-    Asks,    \* the overlap policy of the backfill
-    Slots    \* max_concurrent
+    Only,            \* "all" or "missing"
+    RequestOverlap,  \* the overlap policy of the backfill
+    Slots            \* max_concurrent
 
 VARIABLES
     now, cursor,
-    tick,    \* of each tick of the schedule: "none", "wait", "flight", "final"
-    again,   \* the same for the runs of the backfill
-    count,   \* how many runs the backfill has written for each tick
-    fill,    \* the row of the backfill
-    mind     \* of each instance: what it has seen
+    tick,      \* of each tick: the state of its run, "none", "wait", "flight" or "final"
+    reruns,    \* of each tick: the state of its run of the backfill
+    written,   \* of each tick: the number of runs that the backfill has written
+    backfill,  \* the row of the backfill
+    session    \* of each instance: what it has read
 
-vars == <<now, cursor, tick, again, count, fill, mind>>
-NoFill == [Asked(First, End, "all", Asks, 0, FALSE) EXCEPT !.state = "none", !.only = Only]
-Idle == [phase |-> "idle", due |-> FALSE, fill |-> NoFill]
+vars == <<now, cursor, tick, reruns, written, backfill, session>>
+NoBackfill == [NewBackfill(First, End, "all", RequestOverlap, 0, FALSE) EXCEPT !.state = "none", !.only = Only]
+Idle == [phase |-> "idle", due |-> FALSE, backfill |-> NoBackfill]
 
-Flying == Cardinality(InState(tick, "flight")) + Cardinality(InState(again, "flight"))
-Waiting == Cardinality(InState(tick, "wait")) + Cardinality(InState(again, "wait"))
+InFlight == Cardinality(InState(tick, "flight")) + Cardinality(InState(reruns, "flight"))
+Waiting == Cardinality(InState(tick, "wait")) + Cardinality(InState(reruns, "wait"))
 DueTicks == {t \in Ticks : cursor < t /\ t <= now}
 
 Init ==
     /\ now = Start /\ cursor = Start
-    /\ tick = [t \in Ticks |-> "none"] /\ again = [t \in Ticks |-> "none"]
-    /\ count = [t \in Ticks |-> 0]
-    /\ fill = NoFill
-    /\ mind = [i \in Instances |-> Idle]
+    /\ tick = [t \in Ticks |-> "none"] /\ reruns = [t \in Ticks |-> "none"]
+    /\ written = [t \in Ticks |-> 0]
+    /\ backfill = NoBackfill
+    /\ session = [i \in Instances |-> Idle]
 
-Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<cursor, tick, again, count, fill, mind>>
+Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<cursor, tick, reruns, written, backfill, session>>
 
-\* operations/control.py: about the past only; ticks that are not decided yet are the schedule's own, unless all are asked
-\* for (plan/backfill.py, last_decided).
-Ask ==
-    /\ fill.state # "running" /\ End <= now /\ InState(again, "flight") \cup InState(again, "wait") = {}
-    /\ fill' = Asked(First, End, Only, Asks, cursor, FALSE)
-    /\ count' = [t \in Ticks |-> 0] /\ again' = [t \in Ticks |-> "none"]
-    /\ UNCHANGED <<now, cursor, tick, mind>>
+\* operations/schedules/backfills.py: the range must be in the past.  Without "all", undecided ticks are left to the
+\* schedule (plan/backfill.py, last_decided).
+Request ==
+    /\ backfill.state # "running" /\ End <= now /\ InState(reruns, "flight") \cup InState(reruns, "wait") = {}
+    /\ backfill' = NewBackfill(First, End, Only, RequestOverlap, cursor, FALSE)
+    /\ written' = [t \in Ticks |-> 0] /\ reruns' = [t \in Ticks |-> "none"]
+    /\ UNCHANGED <<now, cursor, tick, session>>
 
 Cancel ==
-    /\ fill.state = "running" /\ fill' = Cancelled(fill)
-    /\ UNCHANGED <<now, cursor, tick, again, count, mind>>
+    /\ backfill.state = "running" /\ backfill' = CancelledBackfill(backfill)
+    /\ UNCHANGED <<now, cursor, tick, reruns, written, session>>
 
 Look(i) ==
-    /\ mind[i].phase = "idle" /\ (DueTicks # {} \/ fill.state = "running")
-    /\ mind' = [mind EXCEPT ![i] = [phase |-> "looked", due |-> DueTicks # {}, fill |-> fill]]
-    /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
+    /\ session[i].phase = "idle" /\ (DueTicks # {} \/ backfill.state = "running")
+    /\ session' = [session EXCEPT ![i] = [phase |-> "looked", due |-> DueTicks # {}, backfill |-> backfill]]
+    /\ UNCHANGED <<now, cursor, tick, reruns, written, backfill>>
 
 Crash(i) ==
-    /\ mind[i].phase # "idle" /\ mind' = [mind EXCEPT ![i] = Idle]
-    /\ UNCHANGED <<now, cursor, tick, again, count, fill>>
+    /\ session[i].phase # "idle" /\ session' = [session EXCEPT ![i] = Idle]
+    /\ UNCHANGED <<now, cursor, tick, reruns, written, backfill>>
 
-\* The oldest that fit start, the others wait; with a slot free and something waiting, what waits went first.
+\* The oldest ticks start while there are free slots, and the others wait.  Waiting runs have taken their slots
+\* before.
 FireTicks(i) ==
-    LET room == Slots - Flying
-        starts == {t \in DueTicks : Cardinality({u \in DueTicks : u <= t}) <= room}
-    IN /\ mind[i].phase = "looked" /\ mind[i].due
+    LET freeSlots == Slots - InFlight
+        starts == {t \in DueTicks : Cardinality({u \in DueTicks : u <= t}) <= freeSlots}
+    IN /\ session[i].phase = "looked" /\ session[i].due
        /\ tick' = [t \in Ticks |-> IF t \notin DueTicks THEN tick[t] ELSE IF t \in starts THEN "flight" ELSE "wait"]
        /\ cursor' = IF DueTicks = {} THEN cursor ELSE now
-       /\ mind' = [mind EXCEPT ![i] = Idle]
-       /\ UNCHANGED <<now, again, count, fill>>
+       /\ session' = [session EXCEPT ![i] = Idle]
+       /\ UNCHANGED <<now, reruns, written, backfill>>
 
-\* What the pass sees: ticks that were decided have run, or will.
-Moment ==
+\* The input of a pass.  A decided tick counts as done.
+PassInput ==
     [policy |-> [overlap |-> "queue", slots |-> Slots, keep |-> "latest", shortest |-> 0, shadow |-> FALSE],
-     paused |-> FALSE, stalled |-> FALSE, flight |-> Flying, waiting |-> Waiting, ticks |-> Ticks,
+     paused |-> FALSE, targetPaused |-> FALSE, flight |-> InFlight, waiting |-> Waiting, ticks |-> Ticks,
      ends |-> [t \in Ticks |-> IF tick[t] = "none" THEN {} ELSE {"done"}]]
 
 Chunk(i) ==
-    LET row == IF "reread" \in Guards THEN fill ELSE mind[i].fill
-        found == Stepped(Moment, row)
-        new == {run \in found.runs : "key" \notin Guards \/ count[run.tick] = 0}
-        of(t) == {run \in new : run.tick = t}
-    IN /\ mind[i].phase = "looked"
-       /\ "order" \in Guards => ~mind[i].due
-       /\ IF row.state # "running" THEN UNCHANGED <<again, count, fill>>
-          ELSE /\ fill' = found.fill
-               /\ count' = [t \in Ticks |-> count[t] + Cardinality(of(t))]
-               /\ again' = [t \in Ticks |-> IF of(t) = {} THEN again[t] ELSE (CHOOSE run \in of(t) : TRUE).place]
-       /\ mind' = [mind EXCEPT ![i] = Idle]
+    LET row == IF "reread" \in Guards THEN backfill ELSE session[i].backfill
+        chunk == NextChunk(PassInput, row)
+        new == {run \in chunk.runs : "key" \notin Guards \/ written[run.tick] = 0}
+        runsOf(t) == {run \in new : run.tick = t}
+    IN /\ session[i].phase = "looked"
+       /\ "order" \in Guards => ~session[i].due
+       /\ IF row.state # "running" THEN UNCHANGED <<reruns, written, backfill>>
+          ELSE /\ backfill' = chunk.backfill
+               /\ written' = [t \in Ticks |-> written[t] + Cardinality(runsOf(t))]
+               /\ reruns' = [t \in Ticks |->
+                    IF runsOf(t) = {} THEN reruns[t] ELSE (CHOOSE run \in runsOf(t) : TRUE).place]
+       /\ session' = [session EXCEPT ![i] = Idle]
        /\ UNCHANGED <<now, cursor, tick>>
 
-\* A run ends; of what waits, ticks start before backfills (waiting_of), the oldest first.
+\* A run ends.  Waiting ticks start before waiting runs of the backfill, the oldest first (run_list_buffered).
 Settle(t, own) ==
-    LET ended == IF own THEN [tick EXCEPT ![t] = "final"] ELSE tick
-        fills == IF own THEN again ELSE [again EXCEPT ![t] = "final"]
-        ready == Flying - 1 < Slots
-    IN /\ (IF own THEN tick ELSE again)[t] = "flight"
-       /\ tick' = IF ready /\ InState(ended, "wait") # {} THEN [ended EXCEPT ![Smallest(InState(ended, "wait"))] = "flight"] ELSE ended
-       /\ again' = IF ready /\ InState(ended, "wait") = {} /\ InState(fills, "wait") # {}
-                   THEN [fills EXCEPT ![Smallest(InState(fills, "wait"))] = "flight"] ELSE fills
-       /\ UNCHANGED <<now, cursor, count, fill, mind>>
+    LET ticksAfter == IF own THEN [tick EXCEPT ![t] = "final"] ELSE tick
+        rerunsAfter == IF own THEN reruns ELSE [reruns EXCEPT ![t] = "final"]
+        ready == InFlight - 1 < Slots
+    IN /\ (IF own THEN tick ELSE reruns)[t] = "flight"
+       /\ tick' = IF ready /\ InState(ticksAfter, "wait") # {}
+                  THEN [ticksAfter EXCEPT ![Smallest(InState(ticksAfter, "wait"))] = "flight"] ELSE ticksAfter
+       /\ reruns' = IF ready /\ InState(ticksAfter, "wait") = {} /\ InState(rerunsAfter, "wait") # {}
+                    THEN [rerunsAfter EXCEPT ![Smallest(InState(rerunsAfter, "wait"))] = "flight"] ELSE rerunsAfter
+       /\ UNCHANGED <<now, cursor, written, backfill, session>>
 
 Act(i) == FireTicks(i) \/ Chunk(i)
 
 Next ==
-    \/ Advance \/ Ask \/ Cancel
+    \/ Advance \/ Request \/ Cancel
     \/ \E i \in Instances : Look(i) \/ Act(i) \/ Crash(i)
     \/ \E t \in Ticks, own \in BOOLEAN : Settle(t, own)
 
 BackfillSpec == Init /\ [][Next]_vars
 
-\* For liveness: an engine works, and what runs ends.  Nobody cancels, and nobody dies any more.
+\* For liveness: an engine works, runs end, users cancel nothing, and no instance crashes.
 StableNext ==
-    \/ Advance \/ Ask
+    \/ Advance \/ Request
     \/ \E i \in Instances : Look(i) \/ Act(i)
     \/ \E t \in Ticks, own \in BOOLEAN : Settle(t, own)
 
 FairSpec ==
     /\ Init /\ [][StableNext]_vars
     /\ WF_vars(Advance)
-    /\ \A i \in Instances : WF_vars(Look(i)) /\ (<>[](mind[i].phase = "looked") => []<><<Act(i)>>_vars)
+    /\ \A i \in Instances : WF_vars(Look(i)) /\ (<>[](session[i].phase = "looked") => []<><<Act(i)>>_vars)
     /\ \A t \in Ticks : /\ <>[](tick[t] = "flight") => []<><<Settle(t, TRUE)>>_vars
-                        /\ <>[](again[t] = "flight") => []<><<Settle(t, FALSE)>>_vars
+                        /\ <>[](reruns[t] = "flight") => []<><<Settle(t, FALSE)>>_vars
 
 -----------------------------------------------------------------------------
-(* What is promised *)
+(* The guarantees *)
 
 Range == {t \in Ticks : First <= t /\ t <= End}
 
 ExactRange ==
-    /\ \A t \in Ticks : count[t] <= 1 /\ (count[t] = 1 => t \in Range /\ t <= fill.last)
-    /\ fill.state = "done" => \A t \in Range : \/ count[t] = 1
-                                               \/ t > fill.last
-                                               \/ Only = "missing" /\ tick[t] # "none"
+    /\ \A t \in Ticks : written[t] <= 1 /\ (written[t] = 1 => t \in Range /\ t <= backfill.last)
+    /\ backfill.state = "done" => \A t \in Range : \/ written[t] = 1
+                                                   \/ t > backfill.last
+                                                   \/ Only = "missing" /\ tick[t] # "none"
 
-\* It never takes the place of a tick: not in the buffer, and not by going on while one waits.
-BackfillNeverWaits == InState(again, "wait") = {}
+\* A backfill never takes the place of a tick in the buffer, and does not continue while a tick waits.
+BackfillNeverWaits == InState(reruns, "wait") = {}
 
-ProgressMonotone == [][fill'.cursor >= fill.cursor \/ (fill.state # "running" /\ fill'.state = "running")]_vars
+ProgressMonotone ==
+    [][backfill'.cursor >= backfill.cursor \/ (backfill.state # "running" /\ backfill'.state = "running")]_vars
 
 NeverStarvesTicks ==
     \A t \in {u \in Ticks : u > Start} : ((now >= t) ~> (cursor >= t)) /\ ((tick[t] = "wait") ~> (tick[t] # "wait"))
 
-Terminates == (fill.state = "running") ~> (fill.state # "running")
+Terminates == (backfill.state = "running") ~> (backfill.state # "running")
 ==============================================================================

@@ -1,14 +1,17 @@
 ---------------------------- MODULE BackfillTrace ----------------------------
-(* Traces of the simulation, held against the model of backfills: each commit that asked for a backfill, went on with
-   it, woke it or cancelled it must be one of the steps that the model knows, with exactly the result that it computes.
+(* Compares traces of the simulation with the model of backfills.  Each commit that created, continued, woke or
+   cancelled a backfill must be a step of the model, with exactly the result that the model computes.
 
-   Module Traces is written by tests/models: for each backfill its range, the ticks of the version that it was asked
-   about, and its row after each commit that was about it, with the runs that it wrote.  Ticks are told in seconds, now
-   and next in milliseconds, since the beginning.  Of each commit it says what was there before: where the schedule's
-   cursor stood and whether it had no action left (spent), its policy, who was paused (paused, stalled), how many runs
-   were in flight and waited, what had become of the ticks that come next (ends); and whether it ended a run that
-   somebody had asked for (freed). *)
-EXTENDS Filling, Traces
+   tests/models writes the module Traces.  A backfill has its range, the ticks of its version, and its row after each
+   commit that concerns it, with the new runs.  Ticks are in seconds since the start, now and next in milliseconds.  A
+   commit also has the values before it:
+     cursor, spent         the cursor of the schedule, and whether it has no start left
+     policy                the policy of the schedule
+     paused, targetPaused  whether the schedule or its target is paused
+     flight, waiting       the number of runs in flight and of waiting runs
+     ends                  the outcomes of the next ticks
+   freed is TRUE if the commit ended a requested run. *)
+EXTENDS BackfillPlan, Traces
 
 CONSTANT Recheck  \* plan/backfill.py: RECHECK_MS
 
@@ -17,51 +20,53 @@ vars == <<trace, step>>
 
 Trace == Traces[trace]
 Steps == Trace.steps
-Asleep == -1000000000
+NotDue == -1000000000
 
-Moment(is) ==
-    [policy |-> is.policy, paused |-> is.paused, stalled |-> is.stalled, flight |-> is.flight, waiting |-> is.waiting,
-     ticks |-> Trace.ticks, ends |-> is.ends]
+PassInput(after) ==
+    [policy |-> after.policy, paused |-> after.paused, targetPaused |-> after.targetPaused, flight |-> after.flight,
+     waiting |-> after.waiting, ticks |-> Trace.ticks, ends |-> after.ends]
 
-\* engine/backfilling.py: the row is due by the clock, and read again under the lock of the state.
-ByChunk(was, is) ==
-    LET found == Stepped(Moment(is), was.fill)
-    IN /\ was.fill.state = "running" /\ was.next # Asleep /\ was.next <= is.now
-       /\ is.fill = found.fill /\ is.runs = found.runs
-       /\ is.done = was.done + Cardinality(found.runs)
-       /\ is.next = IF found.fill.state = "done" THEN Asleep ELSE IF found.room THEN is.now ELSE is.now + Recheck
+\* engine/steps/backfill.py: the row is due, and is read again under the lock of the state.
+ByChunk(before, after) ==
+    LET chunk == NextChunk(PassInput(after), before.backfill)
+    IN /\ before.backfill.state = "running" /\ before.next # NotDue /\ before.next <= after.now
+       /\ after.backfill = chunk.backfill /\ after.runs = chunk.runs
+       /\ after.done = before.done + Cardinality(chunk.runs)
+       /\ after.next = IF chunk.backfill.state = "done" THEN NotDue
+                       ELSE IF chunk.hasSlot THEN after.now ELSE after.now + Recheck
 
-\* operations/control.py and schedules.py: what it has started goes on.
-ByCancel(was, is) ==
-    /\ was.fill.state = "running" /\ is.fill = Cancelled(was.fill)
-    /\ is.runs = {} /\ is.done = was.done /\ is.next = Asleep
+\* operations/schedules/backfills.py and crud.py: the started runs continue.
+ByCancel(before, after) ==
+    /\ before.backfill.state = "running" /\ after.backfill = CancelledBackfill(before.backfill)
+    /\ after.runs = {} /\ after.done = before.done /\ after.next = NotDue
 
-\* engine/settling.py: a run of a backfill has ended, so the next one need not wait for the clock.
-ByWaking(was, is) ==
-    /\ was.fill.state = "running" /\ is.fill = was.fill /\ is.runs = {} /\ is.done = was.done
-    /\ is.freed /\ was.next > is.now /\ is.next = is.now
+\* engine/steps/settle.py: a run of the backfill has ended, so the next chunk is due at once.
+ByWaking(before, after) ==
+    /\ before.backfill.state = "running" /\ after.backfill = before.backfill
+    /\ after.runs = {} /\ after.done = before.done
+    /\ after.freed /\ before.next > after.now /\ after.next = after.now
 
-Explained(was, is) == ByChunk(was, is) \/ ByCancel(was, is) \/ ByWaking(was, is)
+IsStep(before, after) == ByChunk(before, after) \/ ByCancel(before, after) \/ ByWaking(before, after)
 
 Between(after, until) == {t \in Trace.ticks : t > after /\ t <= until}
-Ends(is, t) == IF t \in DOMAIN is.ends THEN is.ends[t] ELSE {}
+Ends(after, t) == IF t \in DOMAIN after.ends THEN after.ends[t] ELSE {}
 
-\* operations/control.py: _backfill_row.
-Total(is) ==
+\* operations/schedules/backfills.py: _backfill_row.
+Total(after) ==
     IF Trace.only = "all" THEN Cardinality(Between(Trace.first - 1, Trace.end))
-    ELSE Cardinality({t \in Between(Trace.first - 1, is.fill.last) : Wanted(Trace.only, Ends(is, t))})
-Undecided(is) == Cardinality(Between(Most(is.fill.last, Trace.first - 1), Trace.end))
+    ELSE Cardinality({t \in Between(Trace.first - 1, after.backfill.last) : IsWanted(Trace.only, Ends(after, t))})
+Undecided(after) == Cardinality(Between(Most(after.backfill.last, Trace.first - 1), Trace.end))
 
 Init == trace \in DOMAIN Traces /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
-BornRight ==
+FirstStepIsCorrect ==
     step = 1 =>
-        LET is == Steps[1]
-        IN /\ is.fill = Asked(Trace.first, Trace.end, Trace.only, Trace.overlap, is.cursor, is.spent)
-           /\ Trace.first <= Trace.end /\ Trace.end * 1000 <= is.now
-           /\ Trace.total = Total(is) /\ Trace.undecided = Undecided(is)
-           /\ is.runs = {} /\ is.done = 0 /\ is.next = is.now
-EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
+        LET after == Steps[1]
+        IN /\ after.backfill = NewBackfill(Trace.first, Trace.end, Trace.only, Trace.overlap, after.cursor, after.spent)
+           /\ Trace.first <= Trace.end /\ Trace.end * 1000 <= after.now
+           /\ Trace.total = Total(after) /\ Trace.undecided = Undecided(after)
+           /\ after.runs = {} /\ after.done = 0 /\ after.next = after.now
+EveryCommitIsAStep == step < Len(Steps) => IsStep(Steps[step], Steps[step + 1])
 ==============================================================================

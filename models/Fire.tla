@@ -1,153 +1,155 @@
 -------------------------------- MODULE Fire --------------------------------
-(* The fire transaction, with several instances, people who pause, change and delete, and crashes anywhere.
+(* The fire transaction, with several instances, users who pause, change and delete the schedule, and crashes
+   anywhere.
 
-   An instance opens a transaction and reads the store's clock (Open), locks the state if it is still due and nobody
-   else has it (Lock), and writes what the planner makes of the state as it was locked (Commit).  It may die at any of
-   these points.  An operation waits for the lock and is one step: nobody sees it half done. *)
+   An instance opens a transaction and reads the clock of the store (Open).  It locks the state if it is still due and
+   no other transaction has locked it (Lock).  It writes the decision of the planner about the locked state (Commit).
+   It may crash at each of these points.  An operation waits for the lock and is one step. *)
 EXTENDS Planner
 
 CONSTANTS
     Instances,
-    Last,      \* when time stands still
-    MaxEdits,  \* how many operations there are
-    MaxBudget, \* the most missed ticks that one transaction may start
-    Untils     \* how long pauses may take, None for one without an end
+    Last,         \* the time at which the clock stops
+    MaxEdits,     \* the number of operations
+    MaxBudget,    \* the maximum number of missed ticks that one transaction starts
+    PauseLengths  \* the lengths of pauses, None for a pause without an end
 
 VARIABLES
-    now,   \* the store's clock
-    state,  \* the row that everybody locks
-    rows,  \* how many runs there are of each tick
-    times, \* how often each tick was decided, to start or to be dropped, whatever the unique key made of it: 2 for more
-    under, \* the version that decided the tick
-    spans, \* what was dropped
-    ruled, \* of each version: after which cursor it decided, and up to which one, None for the state's own
-    mind,  \* of each instance: what it is at, what it has read, and when
+    now,        \* the clock of the store
+    state,      \* the row of the schedule state, which every transaction locks
+    rows,       \* of each tick: the number of its runs
+    decisions,  \* of each tick: its decisions, 2 for more.  A row that the unique key rejects counts, too
+    decidedBy,  \* of each tick: the version that decided it
+    ranges,     \* the dropped ranges
+    coverage,   \* of each version: the cursors between which it decides.  None as the end is the cursor of the state
+    session,    \* of each instance: its phase, the state that it has read, and the time
     edits
 
-vars == <<now, state, rows, times, under, spans, ruled, mind, edits>>
-store == <<state, rows, times, under, spans, ruled>>
+vars == <<now, state, rows, decisions, decidedBy, ranges, coverage, session, edits>>
+store == <<state, rows, decisions, decidedBy, ranges, coverage>>
 
 AllTicks == UNION {Ticks[v] : v \in DOMAIN Ticks}
-Unread == Created(1, 0, None)
-Idle == [at |-> None, phase |-> "idle", read |-> Unread]
-Free == \A i \in Instances : mind[i].phase # "holds"
-Due(time) == state.look # None /\ state.look <= time
+NotRead == NewState(1, 0, None)
+Idle == [at |-> None, phase |-> "idle", read |-> NotRead]
+Unlocked == \A i \in Instances : session[i].phase # "locked"
+Due(time) == state.nextFire # None /\ state.nextFire <= time
 
 Init ==
     /\ now = 0
-    /\ state = Created(1, 0, None)
+    /\ state = NewState(1, 0, None)
     /\ rows = [t \in AllTicks |-> 0]
-    /\ times = [t \in AllTicks |-> 0]
-    /\ under = [t \in AllTicks |-> None]
-    /\ spans = {}
-    /\ ruled = [v \in DOMAIN Ticks |-> [after |-> IF v = 1 THEN Before(0) ELSE None, until |-> None]]
-    /\ mind = [i \in Instances |-> Idle]
+    /\ decisions = [t \in AllTicks |-> 0]
+    /\ decidedBy = [t \in AllTicks |-> None]
+    /\ ranges = {}
+    /\ coverage = [v \in DOMAIN Ticks |-> [after |-> IF v = 1 THEN Before(0) ELSE None, until |-> None]]
+    /\ session = [i \in Instances |-> Idle]
     /\ edits = 0
 
-Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<store, mind, edits>>
+Advance == now < Last /\ now' = now + 1 /\ UNCHANGED <<store, session, edits>>
 
 -----------------------------------------------------------------------------
-(* engine/firing.py *)
+(* engine/steps/fire.py *)
 
-\* What an instance may take for the time: the store's, or, without that, a clock of its own, which is fast.
+\* The times that an instance may use: the clock of the store or, without that guard, also a local clock that is fast.
 Clocks == IF "clock" \in Guards THEN {now} ELSE {now, now + 1}
 
 Open(i) ==
-    /\ mind[i].phase = "idle"
+    /\ session[i].phase = "idle"
     /\ \E time \in Clocks :
-        Due(time) /\ mind' = [mind EXCEPT ![i] = [at |-> time, phase |-> "open", read |-> Unread]]
+        Due(time) /\ session' = [session EXCEPT ![i] = [at |-> time, phase |-> "open", read |-> NotRead]]
     /\ UNCHANGED <<now, store, edits>>
 
-\* What a read may see: what is committed, or, without that, what another transaction is about to write.
+\* The states that a read may return: committed ones or, without that guard, also those of open transactions.
 Visible(i) ==
-    LET others == {j \in Instances \ {i} : mind[j].phase = "holds"}
+    LET others == {j \in Instances \ {i} : session[j].phase = "locked"}
     IN {state} \cup (IF "committed" \in Guards THEN {}
-                    ELSE {Decided(mind[j].read, mind[j].at, 0, None, FALSE).state : j \in others})
+                    ELSE {FireDecision(session[j].read, session[j].at, 0, None, FALSE).state : j \in others})
 
-\* FOR UPDATE SKIP LOCKED, and the condition once more on the row that was locked.
+\* FOR UPDATE SKIP LOCKED.  The condition is checked again on the locked row.
 Lock(i) ==
-    /\ mind[i].phase = "open"
-    /\ "lock" \in Guards => Free
-    /\ IF Due(mind[i].at)
-       THEN \E seen \in Visible(i) : mind' = [mind EXCEPT ![i].phase = "holds", ![i].read = seen]
-       ELSE mind' = [mind EXCEPT ![i] = Idle]
+    /\ session[i].phase = "open"
+    /\ "lock" \in Guards => Unlocked
+    /\ IF Due(session[i].at)
+       THEN \E row \in Visible(i) : session' = [session EXCEPT ![i].phase = "locked", ![i].read = row]
+       ELSE session' = [session EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 
-PassedBy(i) ==
-    /\ mind[i].phase = "open" /\ "lock" \in Guards /\ ~Free
-    /\ mind' = [mind EXCEPT ![i] = Idle]
+SkipLocked(i) ==
+    /\ session[i].phase = "open" /\ "lock" \in Guards /\ ~Unlocked
+    /\ session' = [session EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 
-\* The unique key lets a row pass only where there is none.
+\* The unique key accepts one row for a tick.
 Insert(ticks, v) ==
     LET new == {t \in ticks : rows[t] = 0 \/ "key" \notin Guards}
     IN /\ rows' = [t \in AllTicks |-> IF t \in new THEN rows[t] + 1 ELSE rows[t]]
-       /\ under' = [t \in AllTicks |-> IF t \in new THEN v ELSE under[t]]
+       /\ decidedBy' = [t \in AllTicks |-> IF t \in new THEN v ELSE decidedBy[t]]
 
-Within(dropped) == UNION {Between(s.version, s.after, s.until) : s \in dropped}
+TicksIn(dropped) == UNION {Between(s.version, s.after, s.until) : s \in dropped}
 
-\* Ticks are decided by this step: some of them start, others are dropped.
+\* A step decides ticks: some start, and others are dropped.
 Count(ticks, dropped) ==
-    times' = [t \in AllTicks |->
-        Least(2, times[t] + (IF t \in ticks THEN 1 ELSE 0) + (IF t \in Within(dropped) THEN 1 ELSE 0))]
+    decisions' = [t \in AllTicks |->
+        Least(2, decisions[t] + (IF t \in ticks THEN 1 ELSE 0) + (IF t \in TicksIn(dropped) THEN 1 ELSE 0))]
 
-\* Whether slots are taken is Overlap's to say; here they may be whenever it matters, which is after missed ticks.
+\* Overlap models the slots.  Here they may all be taken whenever that matters, which is after missed ticks.
 Commit(i, budget, full) ==
-    LET me == mind[i]
-        missed == me.read.look < me.at - Grace
-        found == Decided(me.read, me.at, IF missed THEN budget ELSE 0, None, full)
-    IN /\ me.phase = "holds"
+    LET me == session[i]
+        missed == me.read.nextFire < me.at - Grace
+        decision == FireDecision(me.read, me.at, IF missed THEN budget ELSE 0, None, full)
+    IN /\ me.phase = "locked"
        /\ missed \/ (budget = 0 /\ ~full)
-       /\ state' = found.state
-       /\ Insert(found.runs, found.state.version)
-       /\ Count(found.runs, found.spans)
-       /\ spans' = spans \cup found.spans
-       /\ mind' = [mind EXCEPT ![i] = Idle]
-       /\ UNCHANGED <<now, ruled, edits>>
+       /\ state' = decision.state
+       /\ Insert(decision.runs, decision.state.version)
+       /\ Count(decision.runs, decision.ranges)
+       /\ ranges' = ranges \cup decision.ranges
+       /\ session' = [session EXCEPT ![i] = Idle]
+       /\ UNCHANGED <<now, coverage, edits>>
 
-\* Nothing was written, and the lock is gone with the session.
+\* Nothing was written, and the lock ends with the session.
 Crash(i) ==
-    /\ mind[i].phase # "idle"
-    /\ mind' = [mind EXCEPT ![i] = Idle]
+    /\ session[i].phase # "idle"
+    /\ session' = [session EXCEPT ![i] = Idle]
     /\ UNCHANGED <<now, store, edits>>
 
 -----------------------------------------------------------------------------
-(* operations/control.py and schedules.py, through operations/editing.py *)
+(* operations/schedules/control.py and crud.py, with save in repository.py *)
 
-Edit(d, dropped) ==
+Edit(s, dropped) ==
     /\ edits < MaxEdits /\ edits' = edits + 1
-    /\ "lock" \in Guards => Free
-    /\ state' \in {d, Woken(d, now)}
-    /\ spans' = spans \cup dropped
+    /\ "lock" \in Guards => Unlocked
+    /\ state' \in {s, DueNow(s, now)}
+    /\ ranges' = ranges \cup dropped
     /\ Count({}, dropped)
-    /\ UNCHANGED <<now, rows, under, mind>>
+    /\ UNCHANGED <<now, rows, decidedBy, session>>
 
 Pause(length) ==
     /\ ~state.closed
-    /\ Edit(Paused(state, IF length = None THEN None ELSE now + length), {})
-    /\ UNCHANGED ruled
+    /\ Edit(PausedState(state, IF length = None THEN None ELSE now + length), {})
+    /\ UNCHANGED coverage
 
-Resume(how) == state.paused /\ ~state.closed /\ Edit(Resumed(state, now, how), {}) /\ UNCHANGED ruled
+Resume(how) == state.paused /\ ~state.closed /\ Edit(ResumedState(state, now, how), {}) /\ UNCHANGED coverage
 
 Update(v) ==
-    LET d == Replaced(state, v, now)
+    LET s == ReplacedState(state, v, now)
     IN /\ v > state.version
-       /\ Edit(d, IF "trace" \in Guards THEN ReplacedSpans(state, v, now) ELSE {})
-       /\ ruled' = [ruled EXCEPT ![v].after = d.cursor, ![state.version].until = IF state.closed THEN @ ELSE d.cursor]
+       /\ Edit(s, IF "range" \in Guards THEN DroppedByReplace(state, v, now) ELSE {})
+       /\ coverage' = [coverage EXCEPT ![v].after = s.cursor,
+                                       ![state.version].until = IF state.closed THEN @ ELSE s.cursor]
 
-\* A schedule that is created again begins anew: what it would have done meanwhile is nobody's.
+\* A schedule that is created again starts at that time.  No version decides the ticks between delete and create.
 Delete ==
     /\ ~state.closed
-    /\ Edit(Closed(state, now), ClosedSpans(state, now))
-    /\ ruled' = [ruled EXCEPT ![state.version].until = Closed(state, now).cursor]
+    /\ Edit(ClosedState(state, now), DroppedByClose(state, now))
+    /\ coverage' = [coverage EXCEPT ![state.version].until = ClosedState(state, now).cursor]
 
 -----------------------------------------------------------------------------
-Engine(i, fulls) == Open(i) \/ Lock(i) \/ PassedBy(i) \/ (\E b \in 0..MaxBudget, full \in fulls : Commit(i, b, full))
+Engine(i, fulls) == Open(i) \/ Lock(i) \/ SkipLocked(i) \/ (\E b \in 0..MaxBudget, full \in fulls : Commit(i, b, full))
 
 Next ==
     \/ Advance
     \/ \E i \in Instances : Engine(i, BOOLEAN) \/ Crash(i)
-    \/ \E u \in Untils : Pause(u)
+    \/ \E u \in PauseLengths : Pause(u)
     \/ \E how \in {"policy", "skip", "fire_once"} : Resume(how)
     \/ \E v \in DOMAIN Ticks : Update(v)
     \/ Delete
@@ -155,29 +157,29 @@ Next ==
 FireSpec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What is promised *)
+(* The guarantees *)
 
 TypeOK ==
     /\ now \in 0..Last
     /\ state.version \in DOMAIN Ticks
     /\ state.next = None \/ state.next \in Ticks[state.version]
-    /\ \A i \in Instances : mind[i].phase \in {"idle", "open", "holds"}
+    /\ \A i \in Instances : session[i].phase \in {"idle", "open", "locked"}
 
-\* The unique key alone would see to the first of these, whoever decides; only the lock sees to the second.
+\* The unique key alone guarantees the first property.  Only the lock guarantees the second.
 NoDuplicateFire == \A t \in AllTicks : rows[t] <= 1
-DecidedOnce == \A t \in AllTicks : times[t] <= 1
+DecidedOnce == \A t \in AllTicks : decisions[t] <= 1
 
-\* Where a version stopped deciding, or has got to.
-EndOf(v) == IF ruled[v].until = None THEN state.cursor ELSE ruled[v].until
+\* The last cursor of a version.
+EndOf(v) == IF coverage[v].until = None THEN state.cursor ELSE coverage[v].until
 
-Covering(v, t) == {s \in spans : s.version = v /\ s.after < t /\ t <= s.until}
+Covering(v, t) == {s \in ranges : s.version = v /\ s.after < t /\ t <= s.until}
 
 Accounted ==
-    \A v \in {w \in DOMAIN Ticks : ruled[w].after # None} : \A t \in Between(v, ruled[v].after, EndOf(v)) :
+    \A v \in {w \in DOMAIN Ticks : coverage[w].after # None} : \A t \in Between(v, coverage[v].after, EndOf(v)) :
         rows[t] + Cardinality(Covering(v, t)) = 1
 
-\* A span says the truth: that many ticks, and late ones where lateness is the reason.
-Legal(s) ==
+\* A dropped range has the right number of ticks, and a reason that applies to all of them.
+IsCorrect(s) ==
     LET ticks == Between(s.version, s.after, s.until)
         policy == Policies[s.version]
     IN /\ s.ticks = Cardinality(ticks)
@@ -187,35 +189,35 @@ Legal(s) ==
        /\ s.reason = "overlap" => policy.catchup = "all"
        /\ s.reason = "outside_window" => \A t \in ticks : policy.window = 0 \/ t <= s.at - policy.window
 
-NoLostFireWithinWindow == Accounted /\ \A s \in spans : Legal(s)
+NoLostFireWithinWindow == Accounted /\ \A s \in ranges : IsCorrect(s)
 
-NothingEarly == \A t \in AllTicks : rows[t] > 0 => Fire(under[t], t) <= now
+NothingEarly == \A t \in AllTicks : rows[t] > 0 => Fire(decidedBy[t], t) <= now
 
 SnapshotNeverAheadOfStore ==
-    \A i \in Instances : mind[i].phase = "holds" =>
-        mind[i].read.cursor <= state.cursor /\ mind[i].read.version <= state.version /\ mind[i].at <= now
+    \A i \in Instances : session[i].phase = "locked" =>
+        session[i].read.cursor <= state.cursor /\ session[i].read.version <= state.version /\ session[i].at <= now
 
 Starts(t) == rows'[t] > rows[t]
 IsPaused == state.paused /\ (state.until = None \/ state.until > now)
 
 PausedBlocksFire == [][(IsPaused \/ state.closed) => \A t \in AllTicks : ~Starts(t)]_vars
-NoFireFromStaleDefinition == [][\A t \in AllTicks : Starts(t) => under'[t] = state.version]_vars
+NoFireFromStaleDefinition == [][\A t \in AllTicks : Starts(t) => decidedBy'[t] = state.version]_vars
 CursorMonotone == [][state'.cursor >= state.cursor]_vars
 
 -----------------------------------------------------------------------------
-(* Small worlds.  Version 2 changes the policy alone, version 3 the ticks. *)
+(* Small configurations.  Version 2 changes only the policy, version 3 the ticks. *)
 
 SmallTicks == <<{1, 2, 3}, {1, 2, 3}, {2, 4}>>
 SmallSpecs == <<"each", "each", "even">>
 Punctual == [v \in DOMAIN Ticks |-> [t \in Ticks[v] |-> t]]
-\* The second tick is launched before its nominal time, the third after it.
+\* The second tick fires before its nominal time, the third after it.
 Jittered == [v \in DOMAIN Ticks |-> [t \in Ticks[v] |-> CASE t = 2 -> 1 [] t = 3 -> 4 [] OTHER -> t]]
 
-Cautious == [catchup |-> "none", window |-> None, onResume |-> "policy"]
-Generous == [catchup |-> "all", window |-> None, onResume |-> "skip"]
-Thrifty == [catchup |-> "coalesce", window |-> 2, onResume |-> "fire_once"]
-Patient == [catchup |-> "spread", window |-> None, onResume |-> "policy"]
-SmallPolicies == <<Generous, Thrifty, Cautious>>
-OtherPolicies == <<Thrifty, Patient, Generous>>
-SmallUntils == {None, 1}
+DropMissed == [catchup |-> "none", window |-> None, onResume |-> "policy"]
+RunAll == [catchup |-> "all", window |-> None, onResume |-> "skip"]
+CoalesceMissed == [catchup |-> "coalesce", window |-> 2, onResume |-> "fire_once"]
+SpreadMissed == [catchup |-> "spread", window |-> None, onResume |-> "policy"]
+SmallPolicies == <<RunAll, CoalesceMissed, DropMissed>>
+OtherPolicies == <<CoalesceMissed, SpreadMissed, RunAll>>
+SmallPauseLengths == {None, 1}
 ==============================================================================

@@ -1,73 +1,81 @@
 ------------------------------ MODULE FireTrace ------------------------------
-(* Traces of the simulation, held against the planner's model: each commit that changed a state, wrote runs of ticks or
-   wrote spans must be one of the steps that the model knows, with exactly the result that the model computes.
+(* Compares traces of the simulation with the model of the planner.  Each commit that changed a state, or wrote runs
+   of ticks or dropped ranges, must be a step of the model, with exactly the result that the model computes.
 
-   Module Traces is written by tests/models: for each schedule of a trace the state after each commit, in milliseconds
-   since its beginning, the ticks that were decided (runs), how many rows there are for them (rows), the spans that came
-   with it, and whether the last of those ticks found every slot taken (full).  A commit that wrote a tick or a span is
-   told even where it has left the state alone.  Where a schedule was for a while what the planner's model leaves out,
-   what follows is another trace, which begins wherever it is (born is FALSE).  `over` says when the trace has ended,
-   None if it is not told to its end. *)
+   tests/models writes the module Traces.  Times are in milliseconds since the start.  A commit has:
+     state  the schedule state after the commit
+     runs   the decided ticks
+     rows   the number of rows that were written for them
+     ranges the dropped ranges
+     full   whether every slot was taken at the last of the ticks
+   A commit that wrote a tick or a dropped range is in the trace even if it did not change the state.  While a
+   schedule is outside of the model, its trace is interrupted, and the next one starts in the middle (fromCreation is
+   FALSE).  endsAt is the end of the scenario, None if the trace ends before. *)
 EXTENDS Planner, Sequences, Traces
 
-CONSTANT Patience  \* within this time of rest whatever is due is decided
+CONSTANT MaxDelay  \* without faults, a due tick is decided within this time
 
 VARIABLES trace, step
 vars == <<trace, step>>
 
 Trace == Traces[trace]
 Steps == Trace.steps
-SameButLook(d, seen, now) == \E look \in {d.look, Woken(d, now).look} : seen = [d EXCEPT !.look = look]
+SameButNextFire(s, row, now) ==
+    \E nextFire \in {s.nextFire, DueNow(s, now).nextFire} : row = [s EXCEPT !.nextFire = nextFire]
 
-\* The transaction reads the clock, and the state is due by it; the budget is nobody's to see.  How many automatic starts
-\* are left is for OverlapTrace to say.
-ByFire(was, is) ==
-    LET d == was.state
-    IN /\ d.look # None /\ d.look <= is.now
-       /\ \E budget \in IF d.look < is.now - Grace THEN 0..(MaxCatchup + 1) ELSE {0} :
-            LET found == Decided(d, is.now, budget, is.state.left, is.full)
-            IN SameButLook(found.state, is.state, is.now) /\ is.runs = found.runs /\ is.spans = found.spans
+\* The transaction reads the clock, and the state is due.  A trace does not have the budget, so any budget is
+\* accepted. OverlapTrace checks the number of automatic starts that are left.
+ByFire(before, after) ==
+    LET s == before.state
+    IN /\ s.nextFire # None /\ s.nextFire <= after.now
+       /\ \E budget \in IF s.nextFire < after.now - Grace THEN 0..(MaxCatchup + 1) ELSE {0} :
+            LET decision == FireDecision(s, after.now, budget, after.state.left, after.full)
+            IN /\ SameButNextFire(decision.state, after.state, after.now)
+               /\ after.runs = decision.runs /\ after.ranges = decision.ranges
 
-ByEdit(d, dropped, is) == SameButLook(d, is.state, is.now) /\ is.runs = {} /\ is.spans = dropped
+ByEdit(s, dropped, after) == SameButNextFire(s, after.state, after.now) /\ after.runs = {} /\ after.ranges = dropped
 
-\* engine/settling.py and releasing.py: something that waited has started, and maybe nothing is left.
-ByStart(d, is) ==
-    /\ d.left # None /\ is.state.left < d.left
-    /\ ByEdit([d EXCEPT !.left = is.state.left, !.look = IF is.state.left = 0 THEN None ELSE @], {}, is)
+\* engine/steps/settle.py and release.py: a waiting run has started, and maybe no automatic start is left.
+ByStart(s, after) ==
+    /\ s.left # None /\ after.state.left < s.left
+    /\ ByEdit([s EXCEPT !.left = after.state.left, !.nextFire = IF after.state.left = 0 THEN None ELSE @], {}, after)
 
-\* operations/schedules.py: a new version, unless nothing is new; open again; and a limit, where one is given.
-ByUpdate(d, is) ==
-    LET v == is.state.version
-        new == IF v = d.version THEN d ELSE Replaced(d, v, is.now)
-        dropped == IF v = d.version THEN {} ELSE ReplacedSpans(d, v, is.now)
-        open == IF d.closed THEN Aimed([new EXCEPT !.closed = FALSE, !.left = None], v, new.cursor) ELSE new
-    IN /\ v >= d.version /\ ~is.state.closed
-       /\ \/ ByEdit(open, dropped, is)
-          \/ ByEdit(Limited(open, is.state.left, is.now), dropped \cup LimitedSpans(open, is.state.left, is.now), is)
+\* operations/schedules/crud.py: a new version if the definition changes, a deleted schedule opened again, a new
+\* limit.
+ByUpdate(s, after) ==
+    LET v == after.state.version
+        new == IF v = s.version THEN s ELSE ReplacedState(s, v, after.now)
+        dropped == IF v = s.version THEN {} ELSE DroppedByReplace(s, v, after.now)
+        open == IF s.closed THEN FromCursor([new EXCEPT !.closed = FALSE, !.left = None], v, new.cursor) ELSE new
+    IN /\ v >= s.version /\ ~after.state.closed
+       /\ \/ ByEdit(open, dropped, after)
+          \/ ByEdit(LimitedState(open, after.state.left, after.now),
+                    dropped \cup DroppedByLimit(open, after.state.left, after.now), after)
 
-Explained(was, is) ==
-    LET d == was.state
-    IN /\ is.rows = Cardinality(is.runs)  \* one row for each tick
-       /\ \/ ByFire(was, is)
-          \/ ByEdit(d, {}, is)
-          \/ ByStart(d, is)
-          \/ ByEdit(Paused(d, is.state.until), {}, is)
-          \/ \E how \in {"policy", "skip", "fire_once"} : ByEdit(Resumed(d, is.now, how), {}, is)
-          \/ ByEdit(Skipping(d, is.state.skips), {}, is)
-          \/ ByUpdate(d, is)
-          \/ ByEdit(Closed(d, is.now), ClosedSpans(d, is.now), is)
+IsStep(before, after) ==
+    LET s == before.state
+    IN /\ after.rows = Cardinality(after.runs)  \* one row for each tick
+       /\ \/ ByFire(before, after)
+          \/ ByEdit(s, {}, after)
+          \/ ByStart(s, after)
+          \/ ByEdit(PausedState(s, after.state.until), {}, after)
+          \/ \E how \in {"policy", "skip", "fire_once"} : ByEdit(ResumedState(s, after.now, how), {}, after)
+          \/ ByEdit(WithSkips(s, after.state.skips), {}, after)
+          \/ ByUpdate(s, after)
+          \/ ByEdit(ClosedState(s, after.now), DroppedByClose(s, after.now), after)
 
 Init == trace \in DOMAIN Traces /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
-BornRight ==
-    step = 1 /\ Trace.born =>
-        LET is == Steps[1] IN is.rows = 0 /\ ByEdit(Created(is.state.version, is.now, is.state.left), {}, is)
-EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
+FirstStepIsCorrect ==
+    step = 1 /\ Trace.fromCreation =>
+        LET after == Steps[1]
+        IN after.rows = 0 /\ ByEdit(NewState(after.state.version, after.now, after.state.left), {}, after)
+EveryCommitIsAStep == step < Len(Steps) => IsStep(Steps[step], Steps[step + 1])
 
-\* What Pause promises, of a trace: it ends with a long rest, and by then whatever is due is decided.
+\* The guarantee of Pause for a trace: it ends with a long time without faults, in which every due tick is decided.
 DecidedInTheEnd ==
-    step = Len(Steps) /\ Trace.over # None /\ Steps[step].state.look # None =>
-        Steps[step].state.look > Trace.over - Patience
+    step = Len(Steps) /\ Trace.endsAt # None /\ Steps[step].state.nextFire # None =>
+        Steps[step].state.nextFire > Trace.endsAt - MaxDelay
 ==============================================================================

@@ -1,208 +1,214 @@
 -------------------------------- MODULE Lease --------------------------------
-(* One lease for an instance, the attempt as the fence of each run, and the rescue of what a dead worker held.
+(* One lease for each instance, the attempt as the fence of each run, and the rescue of the runs of a dead worker.
 
-   A process joins under a new number, which has a lease.  Whatever takes runs is a transaction that first looks whether
-   the lease is there, and shares a lock that keeps it there (Lead); then it takes and commits (Take, Rescue, Adopt,
-   Settle).  Whoever rescues ends every lease that is over and that nobody just leads under, exposes what was held under
-   it, and claims.
+   A process registers as a new instance, which has a lease.  Each transaction that takes runs first checks the lease
+   and takes a shared lock on it (BeginTransaction).  Then it changes runs and commits (StartRun, Rescue, Readopt,
+   Settle).  A rescue ends every lapsed lease that no transaction has locked, releases the runs that were held under
+   it, and claims runs.
 
-   Time is not counted: a lease may lapse at any moment, and a heartbeat that comes later than that makes it whole again
-   unless somebody has ended it.  That is more than clocks allow, so what holds here holds for every lock_ttl_ms. *)
+   There is no clock.  A lease may lapse at any moment, and a later heartbeat renews it unless a rescue has ended it.
+   Clocks allow less than that, so the guarantees hold for every lock_ttl_ms. *)
 EXTENDS Attempt, FiniteSets
 
 CONSTANTS
     Processes,
     Runs,
-    MaxNumber,   \* how many times processes may join
-    MaxAttempt,  \* how many times a run may be taken
-    MaxStops,    \* how often a process may die
-    Slow         \* processes whose lease may lapse while they live
+    MaxInstances,  \* the number of registrations
+    MaxAttempt,    \* the number of attempts of a run
+    MaxDeaths,     \* the number of deaths of processes
+    MayLapse       \* processes whose lease may lapse while they live
 
 VARIABLES
-    lease,   \* of each number: "never", "held", "lapsed" or "ended"
-    run,     \* of each run: [state, attempt, owner, held]
-    number,  \* of each process: the one it works under, 0 for a process that is dead
-    leads,   \* whether a process is in a transaction that takes runs
-    known,   \* of each process: the attempts that it executes
-    said,    \* of each process: the attempts that it knows the end of
-    ended,   \* how many final records each run has had
-    wrote,   \* the fence that the last write of a worker showed, and the one that was in force
-    stops
+    lease,          \* of each instance: "never", "held", "lapsed" or "ended"
+    run,            \* of each run: [state, attempt, owner, held]
+    instance,       \* of each process: its registered instance, 0 for a dead process
+    inTransaction,  \* of each process: whether it is in a transaction that takes runs
+    executing,      \* of each process: the attempts that it executes
+    outcomes,       \* of each process: the finished attempts whose outcome is not written yet
+    finalRecords,   \* of each run: the number of its final records
+    lastWrite,      \* the fence of the last write of a worker, and the current fence at that time
+    deaths
 
-vars == <<lease, run, number, leads, known, said, ended, wrote, stops>>
-Numbers == 1..MaxNumber
+vars == <<lease, run, instance, inTransaction, executing, outcomes, finalRecords, lastWrite, deaths>>
+InstanceIds == 1..MaxInstances
 
 -----------------------------------------------------------------------------
 Init ==
-    /\ lease = [n \in Numbers |-> "never"]
-    /\ run = [r \in Runs |-> Unborn]
-    /\ number = [p \in Processes |-> 0]
-    /\ leads = [p \in Processes |-> FALSE]
-    /\ known = [p \in Processes |-> {}]
-    /\ said = [p \in Processes |-> {}]
-    /\ ended = [r \in Runs |-> 0]
-    /\ wrote = [fence |-> 0, due |-> 0]
-    /\ stops = 0
+    /\ lease = [n \in InstanceIds |-> "never"]
+    /\ run = [r \in Runs |-> NoRun]
+    /\ instance = [p \in Processes |-> 0]
+    /\ inTransaction = [p \in Processes |-> FALSE]
+    /\ executing = [p \in Processes |-> {}]
+    /\ outcomes = [p \in Processes |-> {}]
+    /\ finalRecords = [r \in Runs |-> 0]
+    /\ lastWrite = [fence |-> 0, current |-> 0]
+    /\ deaths = 0
 
-Joins(p) ==
-    \E n \in Numbers :
-        /\ lease[n] = "never" /\ \A m \in Numbers : m < n => lease[m] # "never"
+RegisterAsNew(p) ==
+    \E n \in InstanceIds :
+        /\ lease[n] = "never" /\ \A m \in InstanceIds : m < n => lease[m] # "never"
         /\ lease' = [lease EXCEPT ![n] = "held"]
-        /\ number' = [number EXCEPT ![p] = n]
+        /\ instance' = [instance EXCEPT ![p] = n]
 
-\* engine/membership.py: join.
-Join(p) == number[p] = 0 /\ Joins(p) /\ UNCHANGED <<run, leads, known, said, ended, wrote, stops>>
+\* engine/lease.py: register.
+Register(p) ==
+    /\ instance[p] = 0 /\ RegisterAsNew(p)
+    /\ UNCHANGED <<run, inTransaction, executing, outcomes, finalRecords, lastWrite, deaths>>
 
-\* membership.beat, and _join_again: whoever has lost its lease lets go of what it executes.  What has ended already is
-\* still written, under the fence that it had.
-Beat(p) ==
-    /\ number[p] # 0 /\ lease[number[p]] \in {"lapsed", "ended"} /\ ~leads[p]
-    /\ IF lease[number[p]] = "lapsed"
-       THEN lease' = [lease EXCEPT ![number[p]] = "held"] /\ UNCHANGED <<number, known>>
-       ELSE Joins(p) /\ known' = [known EXCEPT ![p] = {}]
-    /\ UNCHANGED <<run, leads, said, ended, wrote, stops>>
+\* engine/lease.py: renew and replace.  A process that has lost its lease stops executing its runs.  It still writes
+\* the outcomes of finished attempts, with their old fence.
+Renew(p) ==
+    /\ instance[p] # 0 /\ lease[instance[p]] \in {"lapsed", "ended"} /\ ~inTransaction[p]
+    /\ IF lease[instance[p]] = "lapsed"
+       THEN lease' = [lease EXCEPT ![instance[p]] = "held"] /\ UNCHANGED <<instance, executing>>
+       ELSE RegisterAsNew(p) /\ executing' = [executing EXCEPT ![p] = {}]
+    /\ UNCHANGED <<run, inTransaction, outcomes, finalRecords, lastWrite, deaths>>
 
 Lapse(n) ==
-    /\ lease[n] = "held" /\ \A p \in Processes : number[p] = n => p \in Slow
+    /\ lease[n] = "held" /\ \A p \in Processes : instance[p] = n => p \in MayLapse
     /\ lease' = [lease EXCEPT ![n] = "lapsed"]
-    /\ UNCHANGED <<run, number, leads, known, said, ended, wrote, stops>>
+    /\ UNCHANGED <<run, instance, inTransaction, executing, outcomes, finalRecords, lastWrite, deaths>>
 
-\* membership.leading: hold_lease, with its shared lock until the end of the transaction.
-Lead(p) ==
-    /\ number[p] # 0 /\ ~leads[p] /\ lease[number[p]] \in {"held", "lapsed"}
-    /\ leads' = [leads EXCEPT ![p] = TRUE]
-    /\ UNCHANGED <<lease, run, number, known, said, ended, wrote, stops>>
+\* engine/step_runner.py: in_transaction.  The statement lease_hold has a shared lock until the end of the
+\* transaction.
+BeginTransaction(p) ==
+    /\ instance[p] # 0 /\ ~inTransaction[p] /\ lease[instance[p]] \in {"held", "lapsed"}
+    /\ inTransaction' = [inTransaction EXCEPT ![p] = TRUE]
+    /\ UNCHANGED <<lease, run, instance, executing, outcomes, finalRecords, lastWrite, deaths>>
 
-\* A transaction ends.  Its answer may be lost: then the process does not know what it has taken.
-Answered(p, taken) ==
-    /\ leads' = [leads EXCEPT ![p] = FALSE]
-    /\ \/ known' = [known EXCEPT ![p] = @ \cup taken]
-       \/ taken # {} /\ UNCHANGED known
+\* A transaction ends.  If its response is lost, the process does not know which runs it has claimed.
+EndTransaction(p, claimed) ==
+    /\ inTransaction' = [inTransaction EXCEPT ![p] = FALSE]
+    /\ \/ executing' = [executing EXCEPT ![p] = @ \cup claimed]
+       \/ claimed # {} /\ UNCHANGED executing
 
-\* engine/firing.py: a tick is decided, and starts here or, for another queue, with nobody.
-Take(p, r) ==
-    /\ leads[p] /\ run[r].state = "none"
-    /\ \E n \in {number[p], 0} :
-        /\ run' = [run EXCEPT ![r] = Born(@, n)]
-        /\ Answered(p, IF n = 0 THEN {} ELSE {<<r, 1>>})
-    /\ UNCHANGED <<lease, number, said, ended, wrote, stops>>
+\* engine/steps/fire.py: a tick is decided.  It starts here or, for another queue, without an owner.
+StartRun(p, r) ==
+    /\ inTransaction[p] /\ run[r].state = "none"
+    /\ \E n \in {instance[p], 0} :
+        /\ run' = [run EXCEPT ![r] = StartedRun(@, n)]
+        /\ EndTransaction(p, IF n = 0 THEN {} ELSE {<<r, 1>>})
+    /\ UNCHANGED <<lease, instance, outcomes, finalRecords, lastWrite, deaths>>
 
-\* seize_lease: over, not our own, and nobody just leads under it.
-Seizable(p) ==
-    {n \in Numbers :
-        /\ n # number[p]
+\* lease_expire_one: a lapsed lease of another instance that no transaction has locked.
+ExpiredLeases(p) ==
+    {n \in InstanceIds :
+        /\ n # instance[p]
         /\ lease[n] \in IF "expiry" \in Guards THEN {"lapsed"} ELSE {"held", "lapsed"}
-        /\ "share" \in Guards => \A q \in Processes : number[q] = n => ~leads[q]}
+        /\ "share" \in Guards => \A q \in Processes : instance[q] = n => ~inTransaction[q]}
 
-\* engine/rescuing.py: claim.  How many it claims is limited; what it has exposed waits for the next.
-Opened(p) == [r \in Runs |-> IF run[r].owner \in Seizable(p) THEN Exposed(run[r]) ELSE run[r]]
-Free(p) == {r \in Runs : Claimable(Opened(p)[r]) /\ run[r].attempt < MaxAttempt}
+\* engine/steps/rescue.py: claim.  It claims a limited number of runs.  The others wait for the next rescue.
+RunsAfterExpiry(p) == [r \in Runs |-> IF run[r].owner \in ExpiredLeases(p) THEN ReleasedRun(run[r]) ELSE run[r]]
+ClaimableRuns(p) == {r \in Runs : Claimable(RunsAfterExpiry(p)[r]) /\ run[r].attempt < MaxAttempt}
 
 Rescue(p, chosen) ==
-    LET open == Opened(p)
-    IN /\ leads[p] /\ chosen \subseteq Free(p)
-       /\ Seizable(p) # {} \/ chosen # {}
-       /\ run' = [r \in Runs |-> IF r \in chosen THEN Claimed(open[r], number[p]) ELSE open[r]]
-       /\ Answered(p, {<<r, open[r].attempt + 1>> : r \in chosen})
-       /\ lease' = [n \in Numbers |-> IF n \in Seizable(p) THEN "ended" ELSE lease[n]]
-       /\ UNCHANGED <<number, said, ended, wrote, stops>>
+    LET released == RunsAfterExpiry(p)
+    IN /\ inTransaction[p] /\ chosen \subseteq ClaimableRuns(p)
+       /\ ExpiredLeases(p) # {} \/ chosen # {}
+       /\ run' = [r \in Runs |-> IF r \in chosen THEN ClaimedRun(released[r], instance[p]) ELSE released[r]]
+       /\ EndTransaction(p, {<<r, released[r].attempt + 1>> : r \in chosen})
+       /\ lease' = [n \in InstanceIds |-> IF n \in ExpiredLeases(p) THEN "ended" ELSE lease[n]]
+       /\ UNCHANGED <<instance, outcomes, finalRecords, lastWrite, deaths>>
 
-\* engine/host.py: _adopt, after any failure and at every sweep.
-Adopt(p) ==
-    LET lost == {r \in Runs : /\ Adoptable(run[r], number[p]) /\ run[r].attempt < MaxAttempt
-                              /\ <<r, run[r].attempt>> \notin known[p] \cup said[p]}
-    IN /\ leads[p] /\ lost # {}
-       /\ run' = [r \in Runs |-> IF r \in lost THEN Adopted(run[r]) ELSE run[r]]
-       /\ Answered(p, {<<r, run[r].attempt + 1>> : r \in lost})
-       /\ UNCHANGED <<lease, number, said, ended, wrote, stops>>
+\* engine/finder.py: _reconcile, after any failure and at every sweep.
+Readopt(p) ==
+    LET unknownRuns == {r \in Runs : /\ Readoptable(run[r], instance[p]) /\ run[r].attempt < MaxAttempt
+                                     /\ <<r, run[r].attempt>> \notin executing[p] \cup outcomes[p]}
+    IN /\ inTransaction[p] /\ unknownRuns # {}
+       /\ run' = [r \in Runs |-> IF r \in unknownRuns THEN ReadoptedRun(run[r]) ELSE run[r]]
+       /\ EndTransaction(p, {<<r, run[r].attempt + 1>> : r \in unknownRuns})
+       /\ UNCHANGED <<lease, instance, outcomes, finalRecords, lastWrite, deaths>>
 
-\* engine/launching.py: an attempt ends, whoever holds its run by now.
+\* engine/execution/launcher.py: an attempt ends.  Another instance may hold its run by then.
 Execute(p) ==
-    \E attempt \in known[p] :
-        /\ known' = [known EXCEPT ![p] = @ \ {attempt}]
-        /\ said' = [said EXCEPT ![p] = @ \cup {attempt}]
-        /\ UNCHANGED <<lease, run, number, leads, ended, wrote, stops>>
+    \E attempt \in executing[p] :
+        /\ executing' = [executing EXCEPT ![p] = @ \ {attempt}]
+        /\ outcomes' = [outcomes EXCEPT ![p] = @ \cup {attempt}]
+        /\ UNCHANGED <<lease, run, instance, inTransaction, finalRecords, lastWrite, deaths>>
 
 Write(r, fence, written) ==
-    IF Accepts(run[r], fence)
+    IF AcceptsWrite(run[r], fence)
     THEN /\ run' = [run EXCEPT ![r] = written]
-         /\ ended' = [ended EXCEPT ![r] = IF written.state = "final" THEN @ + 1 ELSE @]
-         /\ wrote' = [fence |-> fence, due |-> run[r].attempt]
-    ELSE UNCHANGED <<run, ended, wrote>>
+         /\ finalRecords' = [finalRecords EXCEPT ![r] = IF written.state = "final" THEN @ + 1 ELSE @]
+         /\ lastWrite' = [fence |-> fence, current |-> run[r].attempt]
+    ELSE UNCHANGED <<run, finalRecords, lastWrite>>
 
-\* engine/settling.py: final, or to be tried again.  Without an answer the outcome stays, and is written once more.
+\* engine/steps/settle.py: the run becomes final, or is retried.  Without a response, the outcome is written again.
 Settle(p) ==
-    \E outcome \in said[p] :
+    \E outcome \in outcomes[p] :
         LET r == outcome[1]
-        IN /\ leads[p]
-           /\ Write(r, outcome[2], Finished(run[r])) \/ Write(r, outcome[2], LeftBehind(run[r]))
-           /\ said' = [said EXCEPT ![p] = @ \ {outcome}] \/ UNCHANGED said
-           /\ leads' = [leads EXCEPT ![p] = FALSE]
-           /\ UNCHANGED <<lease, number, known, stops>>
+        IN /\ inTransaction[p]
+           /\ Write(r, outcome[2], FinishedRun(run[r])) \/ Write(r, outcome[2], HandedBackRun(run[r]))
+           /\ outcomes' = [outcomes EXCEPT ![p] = @ \ {outcome}] \/ UNCHANGED outcomes
+           /\ inTransaction' = [inTransaction EXCEPT ![p] = FALSE]
+           /\ UNCHANGED <<lease, instance, executing, deaths>>
 
-\* engine/host.py: a stopping process gives back what it has not ended.  That takes nothing, and needs no lease.
+\* engine/outcome_writer.py: a stopping process hands back its unfinished runs.  It takes no run, so it needs no
+\* lease.
 HandBack(p) ==
-    \E attempt \in known[p] :
-        /\ Write(attempt[1], attempt[2], LeftBehind(run[attempt[1]]))
-        /\ known' = [known EXCEPT ![p] = @ \ {attempt}]
-        /\ UNCHANGED <<lease, number, leads, said, stops>>
+    \E attempt \in executing[p] :
+        /\ Write(attempt[1], attempt[2], HandedBackRun(run[attempt[1]]))
+        /\ executing' = [executing EXCEPT ![p] = @ \ {attempt}]
+        /\ UNCHANGED <<lease, instance, inTransaction, outcomes, deaths>>
 
-\* plan/decide.py: another tick of the schedule, or a delete, ends what is in flight.
-Overrule(r) ==
+\* plan/decide.py: another tick of the schedule, or a delete, ends the runs in flight.
+Terminate(r) ==
     /\ InFlight(run[r])
-    /\ run' = [run EXCEPT ![r] = Overruled(@)]
-    /\ ended' = [ended EXCEPT ![r] = @ + 1]
-    /\ UNCHANGED <<lease, number, leads, known, said, wrote, stops>>
+    /\ run' = [run EXCEPT ![r] = TerminatedRun(@)]
+    /\ finalRecords' = [finalRecords EXCEPT ![r] = @ + 1]
+    /\ UNCHANGED <<lease, instance, inTransaction, executing, outcomes, lastWrite, deaths>>
 
-\* A process dies.  What it knew is gone, and its transaction with it.
+\* A process dies.  It loses its memory, and its transaction is rolled back.
 Die(p) ==
-    /\ number[p] # 0 /\ stops < MaxStops
-    /\ stops' = stops + 1
-    /\ number' = [number EXCEPT ![p] = 0]
-    /\ leads' = [leads EXCEPT ![p] = FALSE]
-    /\ known' = [known EXCEPT ![p] = {}]
-    /\ said' = [said EXCEPT ![p] = {}]
-    /\ UNCHANGED <<lease, run, ended, wrote>>
+    /\ instance[p] # 0 /\ deaths < MaxDeaths
+    /\ deaths' = deaths + 1
+    /\ instance' = [instance EXCEPT ![p] = 0]
+    /\ inTransaction' = [inTransaction EXCEPT ![p] = FALSE]
+    /\ executing' = [executing EXCEPT ![p] = {}]
+    /\ outcomes' = [outcomes EXCEPT ![p] = {}]
+    /\ UNCHANGED <<lease, run, finalRecords, lastWrite>>
 
 Step(p) ==
-    \/ Join(p) \/ Beat(p) \/ Lead(p) \/ Adopt(p) \/ Execute(p) \/ Settle(p) \/ HandBack(p) \/ Die(p)
-    \/ \E r \in Runs : Take(p, r)
+    \/ Register(p) \/ Renew(p) \/ BeginTransaction(p) \/ Readopt(p) \/ Execute(p) \/ Settle(p) \/ HandBack(p) \/ Die(p)
+    \/ \E r \in Runs : StartRun(p, r)
     \/ \E chosen \in SUBSET Runs : Rescue(p, chosen)
 
-Next == (\E p \in Processes : Step(p)) \/ (\E n \in Numbers : Lapse(n)) \/ (\E r \in Runs : Overrule(r))
+Next == (\E p \in Processes : Step(p)) \/ (\E n \in InstanceIds : Lapse(n)) \/ (\E r \in Runs : Terminate(r))
 
 LeaseSpec == Init /\ [][Next]_vars
 
-\* For liveness: processes go on, time passes for the dead, and somebody rescues all that it may, again and again.
+\* For liveness: processes continue, leases of dead processes lapse, and rescues claim every run that they can.
 FairSpec ==
     /\ LeaseSpec
-    /\ \A n \in Numbers : WF_vars(Lapse(n))
+    /\ \A n \in InstanceIds : WF_vars(Lapse(n))
     /\ \A p \in Processes :
-        /\ WF_vars(Join(p)) /\ WF_vars(Beat(p)) /\ WF_vars(Lead(p))
+        /\ WF_vars(Register(p)) /\ WF_vars(Renew(p)) /\ WF_vars(BeginTransaction(p))
         /\ "rescue" \in Guards =>
-            ([]<>(leads[p] /\ (Seizable(p) # {} \/ Free(p) # {})) => []<><<Rescue(p, Free(p))>>_vars)
+            ([]<>(inTransaction[p] /\ (ExpiredLeases(p) # {} \/ ClaimableRuns(p) # {}))
+                => []<><<Rescue(p, ClaimableRuns(p))>>_vars)
 
 -----------------------------------------------------------------------------
-(* What is promised *)
+(* The guarantees *)
 
 TypeOK ==
-    /\ \A n \in Numbers : lease[n] \in {"never", "held", "lapsed", "ended"}
+    /\ \A n \in InstanceIds : lease[n] \in {"never", "held", "lapsed", "ended"}
     /\ \A r \in Runs : run[r].state \in {"none", "flight", "final"} /\ run[r].attempt \in 0..MaxAttempt
 
-OneTerminalRecord == \A r \in Runs : ended[r] <= 1
-FencedWritesOnly == wrote.fence = wrote.due
+OneTerminalRecord == \A r \in Runs : finalRecords[r] <= 1
+FencedWritesOnly == lastWrite.fence = lastWrite.current
 
-\* What is held is held under a lease that somebody can find to be over.
+\* A held run is under a lease whose end a rescue can detect.
 HeldUnderLease == \A r \in Runs : run[r].held => lease[run[r].owner] \in {"held", "lapsed"}
 
 FenceMonotone == [][\A r \in Runs : run'[r].attempt >= run[r].attempt]_vars
 FinalIsFinal == [][\A r \in Runs : run[r].state = "final" => run'[r] = run[r]]_vars
-NeverTakenFromTheLiving ==
+NoClaimWhileLeaseIsHeld ==
     [][\A r \in Runs : (run[r].held /\ run'[r].owner # run[r].owner /\ run'[r].attempt > run[r].attempt)
             => lease[run[r].owner] # "held"]_vars
 
-Lost(r) == run[r].held /\ \A p \in Processes : number[p] # run[r].owner
-Saved(r) == \/ run[r].state = "final" \/ run[r].attempt = MaxAttempt
-            \/ run[r].held /\ \E p \in Processes : number[p] = run[r].owner
-LostWorkerEventuallyRescued == \A r \in Runs : Lost(r) ~> Saved(r)
+IsOrphaned(r) == run[r].held /\ \A p \in Processes : instance[p] # run[r].owner
+IsRecovered(r) ==
+    \/ run[r].state = "final" \/ run[r].attempt = MaxAttempt
+    \/ run[r].held /\ \E p \in Processes : instance[p] = run[r].owner
+LostWorkerEventuallyRescued == \A r \in Runs : IsOrphaned(r) ~> IsRecovered(r)
 ==============================================================================

@@ -1,10 +1,9 @@
 ------------------------------ MODULE LeaseTrace ------------------------------
-(* Traces of the simulation, held against the model of leases and fences: each commit that changed who holds a run, its
-   attempt, or whether it is over must be one of the steps that the model knows.
+(* Compares traces of the simulation with the model of leases and fences.  Each commit that changed the holder, the
+   attempt or the end of a run must be a step of the model.
 
-   Module Traces is written by tests/models: for each run of a trace what it was after each commit, and of that commit
-   whether the lease of the one who held it was over and has been ended by it (over), and whether the one who holds it
-   since then had a lease (leads). *)
+   tests/models writes the module Traces.  It has each run after each commit.  leaseExpired is TRUE if the commit
+   ended the lapsed lease of the previous holder.  hasLease is TRUE if the new holder had a lease. *)
 EXTENDS Attempt, Sequences, Traces
 
 VARIABLES trace, step
@@ -12,22 +11,23 @@ vars == <<trace, step>>
 
 Steps == Traces[trace]
 
-Explained(r, is) ==
-    LET open == IF is.over THEN Exposed(r) ELSE r
-        now == is.run
-    IN \/ r.state = "none" /\ now = Born(r, now.owner) /\ (now.owner # 0 => is.leads)
-       \/ r.state = "none" /\ now.state = "final" /\ now.attempt = 0
-       \/ r.state = "none" /\ is.leads /\ now = Overruled(Born(r, now.owner))  \* it left the queue, for another to end it
-       \/ is.over /\ r.held /\ now = Exposed(r)
-       \/ Claimable(open) /\ is.leads /\ now = Claimed(open, now.owner)
-       \/ Adoptable(r, now.owner) /\ is.leads /\ now = Adopted(r)
-       \/ Accepts(r, now.attempt) /\ now \in {Finished(r), LeftBehind(r)}
-       \/ InFlight(r) /\ now = Overruled(r)
+IsStep(r, after) ==
+    LET released == IF after.leaseExpired THEN ReleasedRun(r) ELSE r
+        run == after.run
+    IN \/ r.state = "none" /\ run = StartedRun(r, run.owner) /\ (run.owner # 0 => after.hasLease)
+       \/ r.state = "none" /\ run.state = "final" /\ run.attempt = 0
+       \* It left the queue, and another run terminated it in the same commit.
+       \/ r.state = "none" /\ after.hasLease /\ run = TerminatedRun(StartedRun(r, run.owner))
+       \/ after.leaseExpired /\ r.held /\ run = ReleasedRun(r)
+       \/ Claimable(released) /\ after.hasLease /\ run = ClaimedRun(released, run.owner)
+       \/ Readoptable(r, run.owner) /\ after.hasLease /\ run = ReadoptedRun(r)
+       \/ AcceptsWrite(r, run.attempt) /\ run \in {FinishedRun(r), HandedBackRun(r)}
+       \/ InFlight(r) /\ run = TerminatedRun(r)
 
 Init == trace \in DOMAIN Traces /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
-BornRight == step = 1 => Steps[1].run = Unborn
-EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step].run, Steps[step + 1])
+FirstStepIsCorrect == step = 1 => Steps[1].run = NoRun
+EveryCommitIsAStep == step < Len(Steps) => IsStep(Steps[step].run, Steps[step + 1])
 ==============================================================================

@@ -1,24 +1,24 @@
 ------------------------------- MODULE Overlap -------------------------------
-(* Overlap and the buffer of one schedule: ticks and triggers that meet what runs and what waits, runs that end, pauses
-   and updates in between.  Everything here happens under the lock of the state, so a transaction is one step. *)
+(* Overlap and the buffer of one schedule: ticks and triggers that arrive while other runs are in flight or wait, runs
+   that end, pauses and updates.  Everything happens under the lock of the state, so a transaction is one step. *)
 EXTENDS Admission
 
 CONSTANTS
     Ids,
-    Policies,  \* what the schedule may be changed to: [overlap, slots, keep, shortest, shadow]
+    Policies,  \* the policies that an update may set: [overlap, slots, keep, shortest, shadow]
     Requests,  \* the overlap policies of triggers
     MaxEdits
 
 VARIABLES
-    state,    \* of each run: "none", "wait", "flight", "final"
-    kind,     \* of each run: [auto, overlap], "own" for the schedule's policy
-    adrift,   \* runs in flight that nobody holds: to be tried again, or left behind by somebody who has died
+    state,       \* of each run: "none", "wait", "flight", "final"
+    kind,        \* of each run: [auto, overlap], "own" for the policy of the schedule
+    unheld,      \* runs in flight that no instance holds: a retry is due, or the instance has died
     policy,
     paused,
-    stirred,  \* whether an engine is to look at what waits
+    releaseDue,  \* whether an engine must check the waiting runs
     edits
 
-vars == <<state, kind, adrift, policy, paused, stirred, edits>>
+vars == <<state, kind, unheld, policy, paused, releaseDue, edits>>
 
 -----------------------------------------------------------------------------
 (* The steps of one schedule.  Ids come in the order of their numbers. *)
@@ -26,93 +26,98 @@ vars == <<state, kind, adrift, policy, paused, stirred, edits>>
 Init ==
     /\ state = [r \in Ids |-> "none"]
     /\ kind = [r \in Ids |-> [auto |-> TRUE, overlap |-> "own"]]
-    /\ adrift = {}
+    /\ unheld = {}
     /\ policy \in Policies
     /\ paused = FALSE
-    /\ stirred = FALSE
+    /\ releaseDue = FALSE
     /\ edits = 0
 
-Unborn == InState(state, "none")
-Drifting(states) == adrift \cap InState(states, "flight")
-Held == paused /\ "hold" \in Guards
+NewRuns == InState(state, "none")
+UnheldIn(states) == unheld \cap InState(states, "flight")
+TicksHeld == paused /\ "hold" \in Guards
 
-\* engine/firing.py: what waits goes first, then the ticks that are due; none while the schedule is paused.
+\* engine/steps/fire.py: waiting runs go first, then the due ticks.  A paused schedule decides no ticks.
 Fire(count) ==
-    LET ready == Released(policy, Standing(state, Calm), Calm, kind, Held)
-        arrivals == [n \in 1..count |-> Smallest(Unborn) + n - 1]
-        after == IF paused THEN ready.state ELSE Admitted(policy, ready, Calm, kind, adrift, arrivals)
-    IN /\ count <= Cardinality(Unborn)
-       /\ count > 0 \/ stirred
+    LET ready == ReleaseWaiting(policy, NewDecision(state, NoConstraints), NoConstraints, kind, TicksHeld)
+        arrivals == [n \in 1..count |-> Smallest(NewRuns) + n - 1]
+        after == IF paused THEN ready.state
+                 ELSE StatesAfterAdmission(policy, ready, NoConstraints, kind, unheld, arrivals)
+    IN /\ count <= Cardinality(NewRuns)
+       /\ count > 0 \/ releaseDue
        /\ ~(paused /\ count > 0)
        /\ state' = after
-       /\ adrift' = Drifting(after)
-       /\ stirred' = (adrift # Drifting(after))
+       /\ unheld' = UnheldIn(after)
+       /\ releaseDue' = (unheld # UnheldIn(after))
        /\ UNCHANGED <<kind, policy, paused, edits>>
 
-\* operations/control.py: whether or not the schedule is paused.  What waits for whoever has ended by that starts at once.
+\* operations/schedules/control.py: a trigger, also in a pause.  If it ends a run, the next waiting run starts at
+\* once.
 Trigger(overlap) ==
-    LET r == Smallest(Unborn)
+    LET r == Smallest(NewRuns)
         kinds == [kind EXCEPT ![r] = [auto |-> FALSE, overlap |-> overlap]]
-        admitted == Admitted(policy, Standing(state, Calm), Calm, kinds, adrift, <<r>>)
-        ended == adrift # Drifting(admitted)
-        after == IF ended THEN Released(policy, Standing(admitted, Calm), Calm, kinds, Held).state ELSE admitted
-    IN /\ Unborn # {}
+        admitted == StatesAfterAdmission(policy, NewDecision(state, NoConstraints), NoConstraints, kinds, unheld, <<r>>)
+        ended == unheld # UnheldIn(admitted)
+        after == IF ~ended THEN admitted
+                 ELSE LET decision == NewDecision(admitted, NoConstraints)
+                      IN ReleaseWaiting(policy, decision, NoConstraints, kinds, TicksHeld).state
+    IN /\ NewRuns # {}
        /\ kind' = kinds
        /\ state' = after
-       /\ adrift' = Drifting(after)
-       /\ stirred' = (stirred \/ ended)
+       /\ unheld' = UnheldIn(after)
+       /\ releaseDue' = (releaseDue \/ ended)
        /\ UNCHANGED <<policy, paused, edits>>
 
-\* engine/settling.py: a run ends, and what waits for its slot starts in the same transaction.
+\* engine/steps/settle.py: a run ends, and the run that waits for its slot starts in the same transaction.
 Settle(r) ==
     LET freed == [state EXCEPT ![r] = "final"]
-        after == IF "release" \in Guards THEN Released(policy, Standing(freed, Calm), Calm, kind, Held).state ELSE freed
+        after == IF "release" \notin Guards THEN freed
+                 ELSE ReleaseWaiting(policy, NewDecision(freed, NoConstraints), NoConstraints, kind, TicksHeld).state
     IN /\ state[r] = "flight"
        /\ state' = after
-       /\ adrift' = Drifting(after)
-       /\ UNCHANGED <<kind, policy, paused, stirred, edits>>
+       /\ unheld' = UnheldIn(after)
+       /\ UNCHANGED <<kind, policy, paused, releaseDue, edits>>
 
-\* A worker dies, or a run is to be tried again; somebody picks it up later (Lease).
-Drift(r) ==
-    /\ state[r] = "flight" /\ adrift' = adrift \cup {r}
-    /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
+\* A worker dies, or a run is retried.  An instance claims it later (Lease).
+LoseHolder(r) ==
+    /\ state[r] = "flight" /\ unheld' = unheld \cup {r}
+    /\ UNCHANGED <<state, kind, policy, paused, releaseDue, edits>>
 Claim(r) ==
-    /\ r \in adrift /\ adrift' = adrift \ {r}
-    /\ UNCHANGED <<state, kind, policy, paused, stirred, edits>>
+    /\ r \in unheld /\ unheld' = unheld \ {r}
+    /\ UNCHANGED <<state, kind, policy, paused, releaseDue, edits>>
 
-\* operations/editing.py, save: what waits is looked at, now that things are otherwise.
-Edited ==
-    /\ stirred' = (stirred \/ ("woken" \in Guards /\ InState(state, "wait") # {}))
-    /\ UNCHANGED <<state, kind, adrift>>
+\* operations/schedules/repository.py, save: an engine must check the waiting runs after a change.
+MarkReleaseDue ==
+    /\ releaseDue' = (releaseDue \/ ("wake" \in Guards /\ InState(state, "wait") # {}))
+    /\ UNCHANGED <<state, kind, unheld>>
 
-Pause == edits < MaxEdits /\ ~paused /\ paused' = TRUE /\ edits' = edits + 1 /\ Edited /\ UNCHANGED policy
-Resume == paused /\ paused' = FALSE /\ Edited /\ UNCHANGED <<policy, edits>>
+Pause == edits < MaxEdits /\ ~paused /\ paused' = TRUE /\ edits' = edits + 1 /\ MarkReleaseDue /\ UNCHANGED policy
+Resume == paused /\ paused' = FALSE /\ MarkReleaseDue /\ UNCHANGED <<policy, edits>>
 Update ==
     /\ edits < MaxEdits /\ edits' = edits + 1
     /\ \E p \in Policies : p # policy /\ policy' = p
-    /\ Edited /\ UNCHANGED paused
+    /\ MarkReleaseDue /\ UNCHANGED paused
 
 Next ==
     \/ \E count \in 0..2 : Fire(count)
     \/ \E overlap \in Requests : Trigger(overlap)
-    \/ \E r \in Ids : Settle(r) \/ Drift(r) \/ Claim(r)
+    \/ \E r \in Ids : Settle(r) \/ LoseHolder(r) \/ Claim(r)
     \/ Pause \/ Resume \/ Update
 
 OverlapSpec == Init /\ [][Next]_vars
 
-\* For liveness: whatever runs ends, a pause is taken back, and an engine that is to look does.
+\* For liveness: runs end, pauses end, and an engine checks the waiting runs if it must.
 FairSpec ==
     /\ OverlapSpec
-    /\ <>[]stirred => []<><<Fire(0)>>_vars
+    /\ <>[]releaseDue => []<><<Fire(0)>>_vars
     /\ <>[]paused => []<><<Resume>>_vars
     /\ \A r \in Ids : <>[](state[r] = "flight") => []<><<Settle(r)>>_vars
 
 -----------------------------------------------------------------------------
-(* What is promised *)
+(* The guarantees *)
 
 TypeOK == \A r \in Ids : state[r] \in {"none", "wait", "flight", "final"}
 
-\* cancel_other and buffer_one keep one tick beside whatever else waits.
+\* cancel_other and buffer_one keep one tick besides the other waiting runs.
 BufferBounded == Cardinality(InState(state, "wait")) <= MaxBuffer + 1
 QueueBounded == policy.overlap = "queue" /\ edits = 0 => Cardinality(InState(state, "wait")) <= MaxBuffer
 
@@ -124,7 +129,7 @@ OverlapRespected ==
     [][NewStarts # FreeStarts =>
         Cardinality(InState(state', "flight")) <= policy.slots + Cardinality(FreeStarts)]_vars
 
-\* Whoever leaves the queue leaves nobody behind who came earlier, and whom nothing else holds back.
+\* A run leaves the queue after all earlier ones, except ticks that a pause holds back.
 FIFO ==
     [][\A r \in (NewStarts \cap InState(state, "wait")) \ FreeStarts :
         \A other \in InState(state', "wait") : other < r => (paused /\ kind[other].auto)]_vars
@@ -135,10 +140,13 @@ PausedHoldsTicks ==
 BufferedEventuallyDecided == \A r \in Ids : (state[r] = "wait") ~> (state[r] # "wait")
 
 -----------------------------------------------------------------------------
-P(overlap, slots, keep) == [overlap |-> overlap, slots |-> slots, keep |-> keep, shortest |-> 0, shadow |-> FALSE]
-Queues == {P("queue", 1, "latest"), P("skip", 1, "latest")}
-Buffers == {P("buffer_one", 1, "latest"), P("buffer_one", 1, "first"), P("cancel_other", 1, "latest")}
-Everything ==
-    Buffers \cup {P("queue", 1, "latest"), P("queue", 2, "latest"), P("skip", 1, "latest"), P("allow", 1, "latest"),
-                  P("terminate_other", 1, "latest")}
+MakePolicy(overlap, slots, keep) ==
+    [overlap |-> overlap, slots |-> slots, keep |-> keep, shortest |-> 0, shadow |-> FALSE]
+Queues == {MakePolicy("queue", 1, "latest"), MakePolicy("skip", 1, "latest")}
+Buffers ==
+    {MakePolicy("buffer_one", 1, "latest"), MakePolicy("buffer_one", 1, "first"),
+     MakePolicy("cancel_other", 1, "latest")}
+AllPolicies ==
+    Buffers \cup {MakePolicy("queue", 1, "latest"), MakePolicy("queue", 2, "latest"), MakePolicy("skip", 1, "latest"),
+                  MakePolicy("allow", 1, "latest"), MakePolicy("terminate_other", 1, "latest")}
 ==============================================================================

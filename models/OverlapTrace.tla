@@ -1,12 +1,19 @@
 ----------------------------- MODULE OverlapTrace -----------------------------
-(* Traces of the simulation, held against the model of overlap and buffer: each commit that started, queued, skipped or
-   ended runs of a schedule must be one of the steps that the model knows, with exactly the result that it computes.
+(* Compares traces of the simulation with the model of overlap and buffer.  Each commit that started, queued, skipped
+   or ended runs of a schedule must be a step of the model, with exactly the result that the model computes.
 
-   Module Traces is written by tests/models.  A run is a number, in the order in which it would wait.  Of each commit it
-   says when it was (now), what the schedule obeyed (policy, paused, left: how many automatic starts there were still to
-   be, last: when the last one had been), which runs nobody held (adrift), whose target was paused (stalled), which ticks
-   somebody had asked to skip (unwanted), which ticks and requests came, in their order (ticks), which runs an outcome has
-   ended (ended), whether it deleted the schedule (closed), and what every run is then (state). *)
+   tests/models writes the module Traces.  A run is a number, in the order in which runs wait.  A commit has:
+     now           its time
+     policy        the policy of the schedule
+     paused        whether the schedule is paused
+     left, last    the number of automatic starts that are left, and the time of the last one
+     unheld        the runs in flight that no instance held
+     targetPaused  the runs whose target was paused
+     skipped       the ticks that a user wants to skip
+     ticks         the ticks and requests of the commit, in their order
+     ended         the runs that an outcome has ended
+     closed        whether the commit deleted the schedule
+     state         the state of every run after the commit *)
 EXTENDS Admission, Traces
 
 VARIABLES trace, step
@@ -15,41 +22,47 @@ vars == <<trace, step>>
 Kinds == Traces[trace].kinds
 Steps == Traces[trace].steps
 
-Before(was, is) == Standing(was.state, is)
+DecisionBefore(before, after) == NewDecision(before.state, after)
 
-\* engine/firing.py: what waits goes first, unless there is nothing; a paused schedule decides no ticks.
-ByFire(was, is) ==
-    LET ready == Released(is.policy, Before(was, is), is, Kinds, is.paused)
-    IN is.state = Admitted(is.policy, ready, is, Kinds, is.adrift, is.ticks)
+\* engine/steps/fire.py: waiting runs go first.  A paused schedule decides no ticks.
+ByFire(before, after) ==
+    LET ready == ReleaseWaiting(after.policy, DecisionBefore(before, after), after, Kinds, after.paused)
+    IN after.state = StatesAfterAdmission(after.policy, ready, after, Kinds, after.unheld, after.ticks)
 
-\* engine/releasing.py, operations/control.py and engine/backfilling.py: nothing is released first.
-ByArrival(was, is) == is.state = Admitted(is.policy, Before(was, is), is, Kinds, is.adrift, is.ticks)
+\* engine/steps/planned.py, engine/steps/backfill.py and operations/schedules/control.py: no waiting run goes first.
+ByArrival(before, after) ==
+    after.state =
+        StatesAfterAdmission(after.policy, DecisionBefore(before, after), after, Kinds, after.unheld, after.ticks)
 
-\* operations/control.py: somebody asks for a run, and another that nobody held has ended by that: its slot is taken.
-ByRequest(was, is) ==
-    LET admitted == Admitted(is.policy, Before(was, is), is, Kinds, is.adrift, is.ticks)
-    IN /\ Len(is.ticks) = 1 /\ ~Kinds[is.ticks[1]].auto
-       /\ \E r \in is.adrift : was.state[r] = "flight" /\ admitted[r] = "final"
-       /\ is.state = Released(is.policy, Standing(admitted, is), is, Kinds, is.paused).state
+\* operations/schedules/control.py: a requested run ends an unheld run, and the next waiting run takes its slot.
+ByRequest(before, after) ==
+    LET decision == DecisionBefore(before, after)
+        admitted == StatesAfterAdmission(after.policy, decision, after, Kinds, after.unheld, after.ticks)
+    IN /\ Len(after.ticks) = 1 /\ ~Kinds[after.ticks[1]].auto
+       /\ \E r \in after.unheld : before.state[r] = "flight" /\ admitted[r] = "final"
+       /\ after.state = ReleaseWaiting(after.policy, NewDecision(admitted, after), after, Kinds, after.paused).state
 
-\* engine/settling.py
-Without(states, gone) == [r \in DOMAIN states |-> IF r \in gone THEN "final" ELSE states[r]]
-BySettling(was, is) ==
-    /\ is.ticks = <<>> /\ is.ended # {}
-    /\ is.state = Released(is.policy, Standing(Without(was.state, is.ended), is), is, Kinds, is.paused).state
+\* engine/steps/settle.py
+WithEnded(states, dropped) == [r \in DOMAIN states |-> IF r \in dropped THEN "final" ELSE states[r]]
+BySettling(before, after) ==
+    /\ after.ticks = <<>> /\ after.ended # {}
+    /\ LET decision == NewDecision(WithEnded(before.state, after.ended), after)
+       IN after.state = ReleaseWaiting(after.policy, decision, after, Kinds, after.paused).state
 
-\* operations/schedules.py: what waits is dropped, and so is what nobody holds.
-ByDelete(was, is) ==
-    /\ is.closed
-    /\ is.state = Without(was.state, InState(was.state, "wait") \cup (is.adrift \cap InState(was.state, "flight")))
+\* operations/schedules/crud.py: a delete drops waiting runs and runs that no instance holds.
+ByDelete(before, after) ==
+    /\ after.closed
+    /\ LET unheldInFlight == after.unheld \cap InState(before.state, "flight")
+       IN after.state = WithEnded(before.state, InState(before.state, "wait") \cup unheldInFlight)
 
-Explained(was, is) ==
-    ByFire(was, is) \/ ByArrival(was, is) \/ ByRequest(was, is) \/ BySettling(was, is) \/ ByDelete(was, is)
+IsStep(before, after) ==
+    \/ ByFire(before, after) \/ ByArrival(before, after) \/ ByRequest(before, after)
+    \/ BySettling(before, after) \/ ByDelete(before, after)
 
 Init == trace \in DOMAIN Traces /\ step = 1
 Next == step < Len(Steps) /\ step' = step + 1 /\ UNCHANGED trace
 TraceSpec == Init /\ [][Next]_vars
 
-BornRight == step = 1 => \A r \in DOMAIN Steps[1].state : Steps[1].state[r] = "none"
-EveryCommitIsAStep == step < Len(Steps) => Explained(Steps[step], Steps[step + 1])
+FirstStepIsCorrect == step = 1 => \A r \in DOMAIN Steps[1].state : Steps[1].state[r] = "none"
+EveryCommitIsAStep == step < Len(Steps) => IsStep(Steps[step], Steps[step + 1])
 ==============================================================================

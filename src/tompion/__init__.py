@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SpecFields,
         TemporalAction,
     )
+    from tompion.contract.json import schedule_document
     from tompion.contract.sync_methods import Audit, Calendars, Instances, Keys, Notifications, Queues, Runs, Workflows
     from tompion.contract.sync_schedules import Schedules
     from tompion.engine.telemetry.events import Event
@@ -262,6 +263,7 @@ __all__ = [
     "current_run",
     "next_many",
     "read_icalendar",
+    "schedule_document",
 ]
 
 if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
@@ -376,6 +378,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "current_run": "tompion.executors.current_run",
         "next_many": "tompion.spec.compiler",
         "read_icalendar": "tompion.sdk.spec",
+        "schedule_document": "tompion.contract.json",
     }
     """Modules of the public names. The other names are errors."""
 

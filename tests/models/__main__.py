@@ -38,14 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
     for recordings in _batches(options.first, None if seeds is None else options.first + seeds):
         for name, replay in REPLAYS.items():
             replayed = replay(recordings)
-            is_right = replayed.answer.verdict == HOLDS
+            is_right = replayed.report.verdict == HOLDS
             wrong += not is_right
             held[name] += replayed.steps
             of[name] += replayed.of
             print(
                 f"{name:8} seeds {recordings[0].seed}–{recordings[-1].seed}: {replayed.traces:,} traces, "
                 f"{_share(replayed.steps, replayed.of)}, "
-                f"{'each a step of the model' if is_right else replayed.answer.output}",
+                f"{'each a step of the model' if is_right else replayed.report.output}",
                 flush=True,
             )
         if time.monotonic() >= ends_s:

@@ -98,16 +98,16 @@ def _step(recording: Recording, commit: Commit, before: Before, backfill: Backfi
     written = _written(commit, backfill, runs)
     new = members(f'[tick |-> {_second(run.nominal_s)}, place |-> "{place(run)}"]' for run in written)
     return (
-        f"[now |-> {moment(commit.now_ms)}, fill |-> {_fill(row)}, done |-> {row.done}, "
+        f"[now |-> {moment(commit.now_ms)}, backfill |-> {_record(row)}, done |-> {row.done}, "
         f"next |-> {NONE if row.next_ms is None else moment(row.next_ms)}, runs |-> {new}, "
         f"cursor |-> {_second(state.cursor_s)}, spent |-> {boolean(state.remaining == 0)}, "
         f"policy |-> {policy_text(policy)}, paused |-> {boolean(state.paused)}, "
-        f"stalled |-> {boolean(queue in commit.paused_queues)}, flight |-> {places.count('flight')}, "
+        f"targetPaused |-> {boolean(queue in commit.paused_queues)}, flight |-> {places.count('flight')}, "
         f"waiting |-> {places.count('wait')}, freed |-> {boolean(freed)}, ends |-> {_ends(backfill, runs, next_ticks)}]"
     )
 
 
-def _fill(row: BackfillRow) -> str:
+def _record(row: BackfillRow) -> str:
     return (
         f'[state |-> "{row.state.lower()}", cursor |-> {_second(row.cursor_s)}, last |-> {_second(row.last_s)}, '
         f'only |-> "{row.only}", overlap |-> "{row.overlap}"]'

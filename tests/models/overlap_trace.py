@@ -23,7 +23,7 @@ class Change(NamedTuple):
     policy: Policy
     before: dict[Key, RunRow]
     after: dict[Key, RunRow]
-    stalled: set[Key]
+    target_paused: set[Key]
 
 
 def overlap_module(recordings: Iterable[Recording]) -> Module:
@@ -51,23 +51,23 @@ def _changes(recording: Recording, key: int) -> list[Change]:
             run_key: row for run_key, row in ours.items() if not _was_dropped_by_delete(row, runs.get(run_key))
         }
         if any(place(after[run_key]) != place(runs.get(run_key)) for run_key in ours if run_key in after):
-            stalled = _stalled(recording, commit, state, runs, after) if commit.paused_queues else set()
-            changes.append(Change(commit.now_ms, state_before, state, policy, runs, after, stalled))
+            target_paused = _target_paused(recording, commit, state, runs, after) if commit.paused_queues else set()
+            changes.append(Change(commit.now_ms, state_before, state, policy, runs, after, target_paused))
         runs = after
     return changes
 
 
-def _stalled(
+def _target_paused(
     recording: Recording, commit: Commit, state: ScheduleState, before: dict[Key, RunRow], after: dict[Key, RunRow]
 ) -> set[Key]:
     """The runs whose target is paused. A buffered run keeps the target of its decision, as a backfill does."""
-    stalled = set()
+    keys = set()
     for key, row in after.items():
         keeps = row.source == RunSource.BACKFILL or place(before.get(key)) == "wait"
         version = row.version if keeps else state.version
         if stored_action(recording.versions[row.schedule_key, version].action).queue in commit.paused_queues:
-            stalled.add(key)
-    return stalled
+            keys.add(key)
+    return keys
 
 
 def place(row: RunRow | None) -> str:
@@ -115,8 +115,8 @@ def _step(change: Change, numbers: dict[Key, int]) -> str:
 def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], came: list[Key], ended: set[Key]) -> str:
     state_before = change.state_before
     skips = skips_of(state_before)
-    adrift = {key for key, row in change.before.items() if _is_adrift(row)}
-    unwanted = {key for key in change.after if key[1] in skips and key[2] == 0}
+    unheld = {key for key, row in change.before.items() if _is_unheld(row)}
+    skipped = {key for key in change.after if key[1] in skips and key[2] == 0}
     states = ", ".join(f'"{place(runs.get(key))}"' for key in numbers)
     return (
         f"[now |-> {moment(change.now_ms)}, policy |-> {policy_text(change.policy)}, "
@@ -124,8 +124,8 @@ def _record(change: Change, numbers: dict[Key, int], runs: dict[Key, RunRow], ca
         f"last |-> {NONE if state_before.last_start_ms is None else moment(state_before.last_start_ms)}, "
         f"paused |-> {boolean(change.state.paused)}, "
         f"closed |-> {boolean(change.state.closed and not state_before.closed)}, "
-        f"adrift |-> {_numbers(numbers, adrift)}, stalled |-> {_numbers(numbers, change.stalled)}, "
-        f"unwanted |-> {_numbers(numbers, unwanted)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
+        f"unheld |-> {_numbers(numbers, unheld)}, targetPaused |-> {_numbers(numbers, change.target_paused)}, "
+        f"skipped |-> {_numbers(numbers, skipped)}, ticks |-> <<{', '.join(str(numbers[key]) for key in came)}>>, "
         f"ended |-> {_numbers(numbers, ended)}, state |-> <<{states}>>]"
     )
 
@@ -143,7 +143,7 @@ def policy_text(policy: Policy) -> str:
     )
 
 
-def _is_adrift(row: RunRow) -> bool:
+def _is_unheld(row: RunRow) -> bool:
     """Return whether no instance holds a run in flight: it can be claimed, or was left behind."""
     if row.state not in IN_FLIGHT:
         return False

@@ -19,15 +19,15 @@ def _named(configuration: Configuration) -> str:
 
 @pytest.mark.parametrize("configuration", SMALL, ids=_named)
 def test_a_model_holds(configuration: Configuration) -> None:
-    answer = check(configuration)
-    assert answer.verdict == HOLDS, answer.output
-    assert answer.distinct > 100, "a model that can do nothing breaks nothing"
+    report = check(configuration)
+    assert report.verdict == HOLDS, report.output
+    assert report.distinct > 100, "a model that can do nothing breaks nothing"
 
 
 @pytest.mark.parametrize("configuration", TWINS, ids=_named)
 def test_a_model_without_a_guard_violates_its_property(configuration: Configuration) -> None:
-    answer = check(configuration)
-    assert answer.verdict == configuration.expected, answer.output
+    report = check(configuration)
+    assert report.verdict == configuration.expected, report.output
 
 
 @pytest.mark.parametrize("module", GUARDS)

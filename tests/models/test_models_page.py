@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs/explanation/models.md").read_text(encoding="utf-8")
 DIALECTS = ("tompion.store.sqlite", "tompion.store.postgres")
 NO_CODE = {
     "Fire": {"Advance", "Crash", "Insert", "Count", "Edit"},
-    "Lease": {"Die", "Lapse", "Joins", "Answered", "Write"},
+    "Lease": {"Die", "Lapse", "RegisterAsNew", "EndTransaction", "Write"},
     "Overlap": set[str](),
     "Pause": set[str](),
     "Backfill": {"Advance", "Crash"},

@@ -58,7 +58,7 @@ def recorded() -> list[Recording]:
 @pytest.mark.parametrize("model", REPLAYS)
 def test_every_commit_of_a_scenario_is_a_step_of_the_model(model: str) -> None:
     replayed = REPLAYS[model](recorded())
-    assert replayed.answer.verdict == HOLDS, replayed.answer.output
+    assert replayed.report.verdict == HOLDS, replayed.report.output
     assert replayed.steps >= FEWEST[model]
     assert replayed.steps >= SHARES[model] * replayed.of
 
@@ -70,7 +70,7 @@ def test_drift_of_the_code_is_detected(name: str) -> None:
     with planted_defect(name):
         recordings = [record(seed)]
     replayed = REPLAYS[model](recordings)
-    assert replayed.answer.verdict == "EveryCommitIsAStep", replayed.answer.output
+    assert replayed.report.verdict == "EveryCommitIsAStep", replayed.report.output
 
 
 def test_undecided_ticks_are_detected() -> None:
@@ -78,7 +78,7 @@ def test_undecided_ticks_are_detected() -> None:
     with planted_defect("missed_ticks_are_never_caught_up"):
         recordings = [record(107)]
     replayed = REPLAYS["Fire"](recordings)
-    assert replayed.answer.verdict == "DecidedInTheEnd", replayed.answer.output
+    assert replayed.report.verdict == "DecidedInTheEnd", replayed.report.output
 
 
 def test_scenarios_cover_every_state_of_a_backfill() -> None:

@@ -17,7 +17,7 @@ from tompion.spec.jitter import fire_time_ms
 
 BEGIN_S = int(BEGIN)
 NONE = "-1000000000"
-"""What the planner's model calls None."""
+"""The value of None in the model of the planner."""
 AHEAD_S = 310
 """A trace has ticks this far after the last commit, so that a model always has the next one."""
 
@@ -120,9 +120,10 @@ def fire_module(recordings: Iterable[Recording]) -> Module:
             steps = list(_state_steps(recording, key, versions))
             of += len(steps)
             for piece in _pieces(steps):
-                born = piece[0] is steps[0]
-                over = moment(recording.over_ms) if piece[-1] is steps[-1] else NONE
-                traces.append(Trace(piece, f"born |-> {boolean(born)}, over |-> {over}", begins=born))
+                from_creation = piece[0] is steps[0]
+                ends_at = moment(recording.over_ms) if piece[-1] is steps[-1] else NONE
+                common = f"fromCreation |-> {boolean(from_creation)}, endsAt |-> {ends_at}"
+                traces.append(Trace(piece, common, begins=from_creation))
     return module(traces, versions.definitions(), of=of)
 
 
@@ -169,11 +170,11 @@ def _state_steps(recording: Recording, key: int, versions: Versions) -> Iterator
             yield None
             continue
         dropped = members(
-            _span(dropped_range, versions.number(recording, key, dropped_range.version))
+            _range(dropped_range, versions.number(recording, key, dropped_range.version))
             for dropped_range in dropped_ranges
         )
         yield (
-            f"[now |-> {moment(commit.now_ms)}, state |-> {record}, {_decided(decided)}, spans |-> {dropped}, "
+            f"[now |-> {moment(commit.now_ms)}, state |-> {record}, {_decided(decided)}, ranges |-> {dropped}, "
             f"full |-> {boolean(_is_full(decided))}]"
         )
 
@@ -197,20 +198,21 @@ def _is_modelled(recording: Recording, state: ScheduleState) -> bool:
 
 
 def _state_record(state: ScheduleState, version: int) -> str:
-    look, until = (NONE if time is None else moment(time) for time in (state.next_fire_ms, state.pause_until_ms))
+    next_fire, until = (NONE if time is None else moment(time) for time in (state.next_fire_ms, state.pause_until_ms))
     following, carried = (
         NONE if time is None else seconds(time) for time in (state.next_nominal_s, state.carry_until_s)
     )
     skips = members(str(seconds(tick)) for tick in sorted(skips_of(state)))
     return (
-        f"[version |-> {version}, cursor |-> {seconds(state.cursor_s)}, next |-> {following}, look |-> {look}, "
-        f"paused |-> {boolean(state.paused)}, until |-> {until}, closed |-> {boolean(state.closed)}, "
+        f"[version |-> {version}, cursor |-> {seconds(state.cursor_s)}, next |-> {following}, "
+        f"nextFire |-> {next_fire}, paused |-> {boolean(state.paused)}, until |-> {until}, "
+        f"closed |-> {boolean(state.closed)}, "
         f'carry |-> "{state.carry or "no"}", carryUntil |-> {carried}, '
         f"left |-> {NONE if state.remaining is None else state.remaining}, skips |-> {skips}]"
     )
 
 
-def _span(dropped_range: DroppedRange, version: int) -> str:
+def _range(dropped_range: DroppedRange, version: int) -> str:
     return (
         f"[after |-> {seconds(dropped_range.after_s)}, until |-> {seconds(dropped_range.until_s)}, "
         f"ticks |-> {dropped_range.ticks}, "
@@ -260,13 +262,13 @@ class Held(NamedTuple):
         return f'[state |-> "{self.state}", attempt |-> {self.attempt}, owner |-> {self.owner}, held |-> {held}]'
 
 
-UNBORN = Held("none", 0, 0, False)
+NO_RUN = Held("none", 0, 0, False)
 
 
 def held(row: RunRow) -> Held:
     """Return a run as the model of leases sees it."""
     if row.state in OPEN - IN_FLIGHT:
-        return UNBORN
+        return NO_RUN
     state = "flight" if row.state in IN_FLIGHT else "final"
     return Held(state, row.attempt, row.owner or 0, state == "flight" and row.owner is not None and row.due_ms is None)
 
@@ -279,9 +281,9 @@ def lease_module(recordings: Iterable[Recording]) -> Module:
         steps: dict[Key, list[str]] = {}
         for commit in recording.commits:
             for key, row in commit.runs.items():
-                before, after = known_keys.get(key, UNBORN), held(row)
+                before, after = known_keys.get(key, NO_RUN), held(row)
                 if before != after:
-                    steps.setdefault(key, [_held_step(UNBORN, False, False)]).append(_transition(commit, before, after))
+                    steps.setdefault(key, [_held_step(NO_RUN, False, False)]).append(_transition(commit, before, after))
                     known_keys[key] = after
         traces += map(Trace, steps.values())
     return module(traces)
@@ -289,9 +291,9 @@ def lease_module(recordings: Iterable[Recording]) -> Module:
 
 def _transition(commit: Commit, before: Held, after: Held) -> str:
     until = commit.leases_before.get(before.owner)
-    over = until is not None and until <= commit.now_ms and before.owner not in commit.leases
-    return _held_step(after, over, after.owner in commit.leases_before and after.owner in commit.leases)
+    lease_expired = until is not None and until <= commit.now_ms and before.owner not in commit.leases
+    return _held_step(after, lease_expired, after.owner in commit.leases_before and after.owner in commit.leases)
 
 
-def _held_step(run: Held, over: bool, leads: bool) -> str:
-    return f"[run |-> {run}, over |-> {boolean(over)}, leads |-> {boolean(leads)}]"
+def _held_step(run: Held, lease_expired: bool, has_lease: bool) -> str:
+    return f"[run |-> {run}, leaseExpired |-> {boolean(lease_expired)}, hasLease |-> {boolean(has_lease)}]"

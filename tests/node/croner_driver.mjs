@@ -1,4 +1,4 @@
-// Answers questions about cron patterns with croner, for tests/conformance/peers.
+// Computes the ticks of cron patterns with croner, for tests/conformance/peers.
 //
 // Reads one JSON document from standard input and writes one to standard output:
 //   { "jobs": [{ "pattern": "0 2 * * *", "zone": "Europe/Berlin", "after": [1, 2], "before": [3] }, …],
@@ -6,7 +6,7 @@
 //   { "versions": { "croner": "11.0.0", "tz": "2026b" },
 //     "answers": [{ "after": [5, null], "before": [0] } or { "error": "…" }, …],
 //     "offsets": [[3600, 7200], …] }
-// An instant is a whole number of seconds since the Unix epoch; null means that there is none.
+// An instant is a whole number of seconds since the Unix epoch. null means that there is no tick.
 
 import { readFileSync } from "node:fs";
 import { Cron } from "croner";
@@ -26,24 +26,24 @@ function answer({ pattern, zone, after, before }) {
   };
 }
 
-// How far ahead of UTC the clocks of a zone are, by the zone data that Node carries and croner therefore uses.
+// Returns the offsets of a zone from UTC, in seconds, from the zone data of Node, which croner uses.
 function offsets({ zone, instants }) {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric",
     hour: "numeric", minute: "numeric", second: "numeric",
   });
   return instants.map((instant) => {
-    const shown = {};
-    for (const { type, value } of format.formatToParts(new Date(instant * 1000))) shown[type] = Number(value);
-    const wall = Date.UTC(shown.year, shown.month - 1, shown.day, shown.hour, shown.minute, shown.second);
+    const parts = {};
+    for (const { type, value } of format.formatToParts(new Date(instant * 1000))) parts[type] = Number(value);
+    const wall = Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second);
     return wall / 1000 - instant;
   });
 }
 
-const asked = JSON.parse(readFileSync(0, "utf8"));
+const request = JSON.parse(readFileSync(0, "utf8"));
 const croner = JSON.parse(readFileSync(new URL("node_modules/croner/package.json", import.meta.url), "utf8"));
 process.stdout.write(JSON.stringify({
   versions: { croner: croner.version, tz: process.versions.tz },
-  answers: (asked.jobs ?? []).map(answer),
-  offsets: (asked.offsets ?? []).map(offsets),
+  answers: (request.jobs ?? []).map(answer),
+  offsets: (request.offsets ?? []).map(offsets),
 }));

@@ -1,27 +1,27 @@
 // Manages a schedule with Temporal's TypeScript SDK, for tests/conformance/temporal.
 //
-//   node temporal_driver.mjs <address of the door> <address of the cluster>
+//   node temporal_driver.mjs <address of Tompion> <address of the cluster>
 //
-// The schedule is created, described, listed, paused, unpaused, triggered, backfilled, updated and deleted at the door;
-// its workflows run on the cluster, in a worker of this process. One JSON document on standard output says what came of
-// each step.
+// It creates, describes, lists, pauses, unpauses, triggers, backfills, updates and deletes a schedule with the Temporal
+// API of Tompion. The workflows of the schedule run on the cluster, in a worker of this process. The result of each step
+// is written to standard output as one JSON document.
 
 import { fileURLToPath } from "node:url";
 import { Client, Connection, ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from "@temporalio/client";
 import { NativeConnection, Runtime, DefaultLogger, Worker } from "@temporalio/worker";
 
 const QUEUE = "typescript";
-const [door, cluster] = process.argv.slice(2);
+const [tompion, cluster] = process.argv.slice(2);
 const hours = (count) => new Date(Date.UTC(2026, 0, 5, count));
 
 Runtime.install({ logger: new DefaultLogger("ERROR") });
 
-const startWorkflow = (given) => ({
+const startWorkflow = (argument) => ({
   type: "startWorkflow",
   workflowType: "greet",
   workflowId: "from-typescript",
   taskQueue: QUEUE,
-  args: [given],
+  args: [argument],
   memo: { kept: true },
 });
 
@@ -34,36 +34,36 @@ async function failsWith(kind, call) {
   }
 }
 
-// Waits until so many workflows of a schedule have been started; gives what each has returned, the oldest first.
-async function results(handle, behind, count) {
+// Waits until a schedule has started this number of workflows. Returns their results, the oldest first.
+async function results(handle, clusterClient, count) {
   for (;;) {
     const { recentActions, numActionsTaken } = (await handle.describe()).info;
-    const started = recentActions.map((each) => each.action.workflow);
-    if (numActionsTaken === count && started.every((each) => each.firstExecutionRunId)) {
+    const started = recentActions.map((recent) => recent.action.workflow);
+    if (numActionsTaken === count && started.every((workflow) => workflow.firstExecutionRunId)) {
       return Promise.all(
-        started.map(async (each) => ({
-          workflowId: each.workflowId,
-          result: await behind.workflow.getHandle(each.workflowId, each.firstExecutionRunId).result(),
+        started.map(async ({ workflowId, firstExecutionRunId }) => ({
+          workflowId,
+          result: await clusterClient.workflow.getHandle(workflowId, firstExecutionRunId).result(),
         })),
       );
     }
   }
 }
 
-async function managed(client, behind) {
+async function manageSchedule(client, clusterClient) {
   const options = {
     scheduleId: "typescript",
     spec: { cronExpressions: ["0 * * * *"], timezone: "Europe/Berlin", jitter: "1m" },
     action: startWorkflow("first"),
     policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: "1 day", pauseOnFailure: true },
-    state: { paused: true, note: "made" },
+    state: { paused: true, note: "created" },
     memo: { why: "tests", list: [1, 2] },
     searchAttributes: { Team: ["billing"] },
   };
   const handle = await client.schedule.create(options);
-  const said = { again: await failsWith(ScheduleAlreadyRunning, () => client.schedule.create(options)) };
+  const steps = { again: await failsWith(ScheduleAlreadyRunning, () => client.schedule.create(options)) };
   const { spec, action, policies, state, memo, searchAttributes, info } = await handle.describe();
-  said.described = {
+  steps.described = {
     hours: spec.calendars[0].hour,
     timezone: spec.timezone,
     jitter: spec.jitter,
@@ -74,35 +74,37 @@ async function managed(client, behind) {
     searchAttributes,
     next: info.nextActionTimes.length,
   };
-  said.listed = [];
-  for await (const each of client.schedule.list({ query: "Team = 'billing'" })) said.listed.push(each.scheduleId);
+  steps.listed = [];
+  for await (const summary of client.schedule.list({ query: "Team = 'billing'" })) steps.listed.push(summary.scheduleId);
   await handle.unpause("let it go");
-  said.unpaused = (await handle.describe()).state;
+  steps.unpaused = (await handle.describe()).state;
   await handle.pause("hold it");
-  said.paused = (await handle.describe()).state;
+  steps.paused = (await handle.describe()).state;
   await handle.trigger();
-  said.triggered = await results(handle, behind, 1);
+  steps.triggered = await results(handle, clusterClient, 1);
   await handle.backfill({ start: hours(0), end: hours(2), overlap: ScheduleOverlapPolicy.ALLOW_ALL });
-  said.backfilled = await results(handle, behind, 4);
-  await handle.update((known) => ({
-    ...known,
+  steps.backfilled = await results(handle, clusterClient, 4);
+  await handle.update((previous) => ({
+    ...previous,
     spec: { intervals: [{ every: "2h", offset: "30m" }] },
     action: startWorkflow("second"),
-    policies: { ...known.policies, overlap: ScheduleOverlapPolicy.BUFFER_ALL },
+    policies: { ...previous.policies, overlap: ScheduleOverlapPolicy.BUFFER_ALL },
   }));
   const updated = await handle.describe();
-  said.updated = { intervals: updated.spec.intervals, calendars: updated.spec.calendars, overlap: updated.policies.overlap };
+  steps.updated = { intervals: updated.spec.intervals, calendars: updated.spec.calendars, overlap: updated.policies.overlap };
   await handle.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
-  said.triggered_again = (await results(handle, behind, 5)).at(-1).result;
+  steps.triggered_again = (await results(handle, clusterClient, 5)).at(-1).result;
   await handle.delete();
-  said.deleted = await failsWith(ScheduleNotFoundError, () => handle.describe());
-  return said;
+  steps.deleted = await failsWith(ScheduleNotFoundError, () => handle.describe());
+  return steps;
 }
 
 const connection = await NativeConnection.connect({ address: cluster });
 const workflowsPath = fileURLToPath(new URL("./temporal_workflows.mjs", import.meta.url));
 const worker = await Worker.create({ connection, taskQueue: QUEUE, workflowsPath });
-const [there, here] = await Promise.all([cluster, door].map((address) => Connection.connect({ address })));
-const said = await worker.runUntil(managed(new Client({ connection: here }), new Client({ connection: there })));
-process.stdout.write(JSON.stringify(said));
-await Promise.all([there.close(), here.close(), connection.close()]);
+const [clusterConnection, tompionConnection] = await Promise.all([cluster, tompion].map((address) => Connection.connect({ address })));
+const steps = await worker.runUntil(
+  manageSchedule(new Client({ connection: tompionConnection }), new Client({ connection: clusterConnection })),
+);
+process.stdout.write(JSON.stringify(steps));
+await Promise.all([clusterConnection.close(), tompionConnection.close(), connection.close()]);

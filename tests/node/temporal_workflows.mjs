@@ -1,9 +1,9 @@
-// The workflows that temporal_driver.mjs has a worker of its own for.
+// The workflows of the worker in temporal_driver.mjs.
 
 import { workflowInfo } from "@temporalio/workflow";
 
-// Says what it was given, what the run before it has left, and by whom it was scheduled.
-export async function greet(given) {
+// Returns its argument, the result of the previous run, whether that run failed, and the id of its schedule.
+export async function greet(argument) {
   const { lastResult, lastFailure, searchAttributes } = workflowInfo();
-  return { given, left: lastResult?.given ?? null, failed: Boolean(lastFailure), by: searchAttributes.TemporalScheduledById };
+  return { argument, previous: lastResult?.argument ?? null, failed: Boolean(lastFailure), by: searchAttributes.TemporalScheduledById };
 }

@@ -9,7 +9,7 @@ import pytest
 
 import tests.prove.__main__ as proving
 from models.__main__ import Row, summary
-from models.checking import Answer
+from models.checking import Report
 from models.table import HOLDS, SMALL, TWINS
 from tests.prove import record
 from tests.prove.searches import SEARCHES, Search, SearchResult, read, table
@@ -42,7 +42,7 @@ def test_the_states_of_a_model_that_must_fail_are_not_counted() -> None:
         (TWINS[0], TWINS[0].expected, 500),
         (SMALL[2], "error", 7),
     ]
-    rows = [Row(model, Answer(verdict, 9_999, distinct, 5, ""), 1.0) for model, verdict, distinct in checked]
+    rows = [Row(model, Report(verdict, 9_999, distinct, 5, ""), 1.0) for model, verdict, distinct in checked]
     output = summary(rows, 2.0)
     assert output.splitlines()[0] == "4 configurations, 1,741 distinct states, 2.0 s, 1 wrong"
     assert read(next(item for item in SEARCHES if item.name == "models"), 2.0, 0, output).tried == 1_234

@@ -33,10 +33,11 @@ BANNED_LOCALS = frozenset("asked each found given known made said shown told".sp
 
 DOCSTRING_STARTS = re.compile(r"^(What|Whatever|Who|Whose|Of|How)\b")
 
-SOURCE_SUFFIXES = frozenset({".css", ".html", ".proto", ".py", ".sql", ".svg", ".toml", ".ts", ".tsx"})
+SOURCE_SUFFIXES = frozenset({".css", ".html", ".mjs", ".proto", ".py", ".sql", ".svg", ".tla", ".toml", ".ts", ".tsx"})
 
 _CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _WORD = re.compile(r"[A-Za-z]+")
+_TLA_COMMENT = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 
 _FOREIGN_NAMES = re.compile(r"\badd_notice_handler\b")
@@ -76,6 +77,8 @@ def problems_in_file(path: Path) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), 1):
         for hit in banned_in_text(line):
             yield f"{path}:{number}: banned word {hit!r}"
+    if path.suffix == ".tla":
+        yield from _problems_in_tla_comments(path, text)
     if path.suffix == ".py":
         tree = ast.parse(text)
         yield from _problems_in_docstrings(path, tree)
@@ -116,6 +119,13 @@ def _problems_in_comments(path: Path) -> Iterator[str]:
         for token in tokenize.generate_tokens(file.readline):
             if token.type == tokenize.COMMENT and ";" in token.string and "noqa" not in token.string:
                 yield f"{path}:{token.start[0]}: semicolon in a comment"
+
+
+def _problems_in_tla_comments(path: Path, text: str) -> Iterator[str]:
+    for match in _TLA_COMMENT.finditer(text):
+        if ";" in match.group(0):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: semicolon in a comment"
 
 
 if __name__ == "__main__":

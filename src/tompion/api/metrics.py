@@ -61,6 +61,9 @@ COUNTERS: dict[str, MetricEntry] = {
         "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
     "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_launches_withheld": MetricEntry(
+        "launches_withheld", (), "Launches withheld because the lease of this instance had expired."
+    ),
     "tompion_runs_given_up": MetricEntry("runs_given_up", (), "Runs abandoned long after their deadline."),
     "tompion_schedules_replanned": MetricEntry("replanned", (), "Schedules replanned after a time zone data update."),
     "tompion_skewed_passes": MetricEntry("skewed_passes", (), "Passes without firing because of clock skew."),

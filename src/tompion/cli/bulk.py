@@ -41,6 +41,17 @@ WorkflowFilter = Annotated[str | None, _filter("--workflow", "ID", "Only schedul
 UserFilter = Annotated[str | None, _filter("--user", "ID", "Only schedules of this user.")]
 
 
+def filter_options(
+    status: StatusFilter = None,
+    label: LabelFilter = None,
+    text: TextFilter = None,
+    workflow: WorkflowFilter = None,
+    user: UserFilter = None,
+) -> dict[str, Any]:
+    """Return the filters of a list of schedules."""
+    return drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
+
+
 @dataclass(frozen=True, slots=True)
 class BulkSelection:
     """Filters that select schedules, and options of the command."""
@@ -88,7 +99,7 @@ def selection_options(  # noqa: PLR0913 - each is an option of the command
     after: After = None,
 ) -> BulkSelection:
     """Return the selection of schedules."""
-    filters = drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
+    filters = filter_options(status, label, text, workflow, user)
     if everything:
         filters["everything"] = True
     return BulkSelection(filters, drop_unset(limit=limit, after=after), dry_run, yes)

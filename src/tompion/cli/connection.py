@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -35,6 +36,10 @@ PANEL = "Connection and output"
 URL, KEY, STORE = "TOMPION_URL", "TOMPION_KEY", "TOMPION_STORE"
 CA, CERT, CERT_KEY = "TOMPION_CA", "TOMPION_CERT", "TOMPION_CERT_KEY"
 DEFAULT_NAMESPACE = "default"
+HAS_STORES = find_spec("tompion.bootstrap") is not None
+"""Whether this distribution can open a store. The distribution of the clients cannot."""
+DEFAULT_URL = "http://127.0.0.1:8640"
+"""The service that a command without stores uses if none is named."""
 MAX_COMPLETIONS = 100
 MAX_ZONES = 200
 """Maximum schedules whose zones are read for one list. The times of the others are in UTC."""
@@ -69,6 +74,7 @@ Store = Annotated[
         metavar="URL",
         help=f"Store: sqlite:///file.db or postgresql://… ({STORE}, or {DEFAULT_STORE}).",
         rich_help_panel=PANEL,
+        hidden=not HAS_STORES,
     ),
 ]
 Namespace = Annotated[
@@ -268,7 +274,9 @@ def connection_options(  # noqa: PLR0913 - each is an option of the command
         raise InvalidInput("--url and --store exclude each other: use a service or a store")
     if store is not None and key is not None:
         raise InvalidInput("--key and --store exclude each other: a store needs no API key")
-    service = url or (None if store else os.environ.get(URL))
+    if store is not None and not HAS_STORES:
+        raise InvalidInput("--store needs the distribution tompion; use a service with --url")
+    service = url or (None if store else os.environ.get(URL)) or (None if HAS_STORES else DEFAULT_URL)
     tls = TlsFiles(ca, cert, cert_key)
     if tls != TlsFiles() and not (service or "").startswith("https://"):
         raise InvalidInput("--ca, --cert and --cert-key need a service at https://…")

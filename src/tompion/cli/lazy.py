@@ -10,6 +10,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+PROGRAM = "tompion"
+"""Name of the command and of its distribution."""
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import Abort, TyperException
 
-from tompion.cli.lazy import CONTEXT_SETTINGS, CommandEntry, LazyCommand, LazyGroup
+from tompion.cli.lazy import CONTEXT_SETTINGS, PROGRAM, CommandEntry, LazyCommand, LazyGroup
 from tompion.errors import (
     Conflict,
     Forbidden,
@@ -110,7 +110,7 @@ class RootGroup(LazyGroup):
 
 
 app: typer.Typer = typer.Typer(
-    name="tompion",
+    name=PROGRAM,
     help=DESCRIPTION,
     cls=RootGroup,
     no_args_is_help=True,
@@ -140,7 +140,7 @@ def _root(
 def main() -> None:
     """Run the command. An error of the user is one line with a remedy, not a traceback."""
     try:
-        code = app(prog_name="tompion", standalone_mode=False)
+        code = app(prog_name=PROGRAM, standalone_mode=False)
     except TompionError as error:
         _print_error(error)
         code = exit_code(error)
@@ -179,4 +179,4 @@ def _print_error(error: TompionError) -> None:
 
 def _help_hint(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
-    return f"'{context.command_path if context else 'tompion'} --help' shows the options"
+    return f"'{context.command_path if context else PROGRAM} --help' shows the options"

@@ -18,6 +18,7 @@ from tompion.client.protocol import (
 )
 from tompion.contract.async_methods import AsyncMethods
 from tompion.contract.stubs import OperationStub
+from tompion.errors import TompionError
 from tompion.runtime.clock import pause
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ class AsyncClient(RequestSender, AsyncMethods):
         await self.close()
 
     async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
-        from aiohttp import ClientConnectorError, ClientError
-
+        try:
+            from aiohttp import ClientConnectorError, ClientError
+        except ModuleNotFoundError as error:
+            raise TompionError("AsyncClient needs aiohttp; pip install 'tompion-client[async]'") from error
         request = build_request(self._address, operation, args, kwargs)
         for attempt in range(MAX_ATTEMPTS):
             is_last, response = attempt == MAX_ATTEMPTS - 1, None

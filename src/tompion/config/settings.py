@@ -97,8 +97,8 @@ class Settings:
     max_launch_backoff_ms: int = _limit(30 * SECOND_MS, "maximum of that delay")
     max_pickups: int = _limit(
         10,
-        "maximum times that a run is taken over from a dead worker before the run counts as the cause; runs that a "
-        "stopping worker hands back do not count",
+        "maximum times that a run is taken over from a dead worker before it fails as the cause; from the second time "
+        "on, a worker executes such runs one at a time. Runs that a stopping worker hands back do not count",
     )
     max_clock_skew_ms: int = _limit(
         60 * SECOND_MS, "an instance stops firing if its clock differs from the database's by more than this"

@@ -47,6 +47,8 @@ from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, 
 PREFIX = "/api/v1"
 COMPATIBILITY = "compatibility"
 """The tag of routes with the names and shapes of older services."""
+CREATE_OR_REPLACE = ("declare", "upsert_schedule")
+"""Operations of a POST that create an object if it does not exist yet."""
 READ_ONLY_WITH_BODY = (insight_stubs.preview, insight_stubs.summaries, insight_stubs.diff)
 """Operations that take a body and write nothing."""
 
@@ -89,7 +91,7 @@ class Route:
     @property
     def may_create(self) -> bool:
         """Return whether a request creates an object if it does not exist yet."""
-        return self.method == "PUT" or self.stub is schedule_stubs.declare
+        return self.method == "PUT" or self.name in CREATE_OR_REPLACE
 
     @property
     def path_parameters(self) -> tuple[str, ...]:

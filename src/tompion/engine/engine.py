@@ -121,7 +121,7 @@ class Engine:
         self._telemetry.record(result)
         if result.outcomes:
             is_full = len(launcher.active) + len(result.outcomes) >= self.context.concurrency.limit
-            if result.launches or result.retried or is_full:
+            if result.launches or result.retried or is_full or self.signals.suspects_wait:
                 self.signals.wake.set()
 
     async def start(self) -> None:

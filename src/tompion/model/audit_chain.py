@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tompion.model.rows import AuditRow
+if TYPE_CHECKING:
+    from tompion.model.rows import AuditRow
 
 GENESIS_DIGEST = ""
 """The previous digest of the first row of a chain."""

@@ -119,6 +119,10 @@ def worker_lost_message(pickups: int) -> str:
     return f"its worker was lost {times} while executing it. The run itself may be the cause"
 
 
+SUSPECT_PICKUPS = 2
+"""A run that has lost this many workers may be the cause. A worker executes such suspects one at a time."""
+
+
 class RunRow(NamedTuple):
     """One row of the ledger.
 

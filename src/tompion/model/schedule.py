@@ -317,7 +317,7 @@ class Counters:
 class Schedule(DefinitionFields):
     """A schedule: its definition and its current state. The fields of ``definition`` are attributes too.
 
-    The answer to a write has ``warnings`` about targets that only a worker can check.
+    ``warnings`` say that its target does not exist, or that only a worker can check it. A list has none.
     """
 
     namespace: str

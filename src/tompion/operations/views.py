@@ -48,6 +48,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
     now_ms: int,
     *,
     exhausted: bool,
+    warnings: tuple[str, ...] = (),
 ) -> Schedule:
     """Convert the rows of a schedule to its public view."""
     next_s, fire_ms = _next_run(state, compiled, now_ms)
@@ -74,6 +75,7 @@ def schedule_view(  # noqa: PLR0913 - what a schedule is made of
         created_at=datetime_ms(row.created_ms),
         updated_at=datetime_ms(row.updated_ms),
         degraded=compiled.degraded,
+        warnings=warnings,
     )
 
 

@@ -85,7 +85,7 @@ def test_typescript_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path
         "jitter": 60_000,
         "action": ["greet", "from-typescript", "typescript", ["first"], {"kept": True}],
         "policies": {"overlap": "ALLOW_ALL", "catchupWindow": 86_400_000, "pauseOnFailure": True},
-        "state": {"paused": True, "note": "made"},
+        "state": {"paused": True, "note": "created"},
         "memo": {"why": "tests", "list": [1, 2]},
         "searchAttributes": {"Team": ["billing"]},
         "next": 10,
@@ -95,7 +95,7 @@ def test_typescript_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path
     assert output["paused"] == {"paused": True, "note": "hold it"}
     [triggered] = output["triggered"]
     assert triggered["workflowId"] == expected_workflow_id(runs[0], "from-typescript")
-    assert triggered["result"] == {"given": "first", "left": None, "failed": False, "by": ["typescript"]}
+    assert triggered["result"] == {"argument": "first", "previous": None, "failed": False, "by": ["typescript"]}
     hours = sorted(action["workflowId"] for action in output["backfilled"][1:])
     assert hours == [f"from-typescript-{DAY.format(hour)}" for hour in range(3)]
     assert output["updated"] == {
@@ -103,7 +103,8 @@ def test_typescript_sdk_manages_a_schedule(temporal_address: str, tmp_path: Path
         "calendars": [],
         "overlap": "BUFFER_ALL",
     }
-    assert output["triggered_again"] == {"given": "second", "left": "first", "failed": False, "by": ["typescript"]}
+    again = {"argument": "second", "previous": "first", "failed": False, "by": ["typescript"]}
+    assert output["triggered_again"] == again
     assert output["deleted"] == "ScheduleNotFoundError"
 
 

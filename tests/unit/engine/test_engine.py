@@ -80,6 +80,7 @@ def test_instance_registers_again_after_its_lease_expired(harness: EngineHarness
         await pause(60)
         assert cut_off.context.number > number + 1
         assert not cut_off.launcher.active
+        del cut_off.lease.renew  # it is connected again
         await pause(200)
 
     harness.run(scenario)

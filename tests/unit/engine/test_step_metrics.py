@@ -252,6 +252,26 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
     assert number(cut_off, "tompion_leases_lost_total") == 1
 
 
+def test_launch_after_the_lease_is_counted(harness: EngineHarness) -> None:
+    """Its process stood still between the claim and the launch."""
+    harness.create(cron="1 8 * * *")
+    freezes = iter([InjectedFault(Fault.FREEZE, 150.0)])
+
+    def freeze_at_the_tick(kind: str) -> InjectedFault:
+        is_claim = kind == "write" and harness.loop.time() >= 30
+        return next(freezes, InjectedFault(Fault.NONE)) if is_claim else InjectedFault(Fault.NONE)
+
+    store = FaultyStore(harness.store, freeze_at_the_tick, lambda: None)
+    engine = harness.engine(Settings(heartbeat_ms=28_000, audit_seal_ms=86_400_000), store=store)
+
+    async def scenario() -> None:
+        await engine.start()
+        await pause(300)
+
+    harness.run(scenario)
+    assert number(engine, "tompion_launches_withheld_total") == 1
+
+
 def test_stale_outcome_is_counted(harness: EngineHarness) -> None:
     """Another instance has claimed the run while its worker hung. The fence rejects the old outcome."""
     harness.create(cron="1 8 * * *")

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
-from tompion.cli.connection import (
-    Connection,
-    connection_options,
-    drop_unset,
-    request_options,
-    watch_options,
-    with_options,
-)
+from tompion.cli.commands.target_pause import pause_target, resume_target
+from tompion.cli.connection import Connection, connection_options, request_options, watch_options, with_options
 from tompion.cli.lazy import command_group
 from tompion.cli.output import console
 from tompion.cli.output.tables import Column, now, relative, table
@@ -45,10 +39,7 @@ def pause_queue_command(connection: Connection, change: dict[str, Any], queue: Q
 
     Example: tompion queues pause reports --note "the warehouse moves"
     """
-    connection.show(
-        lambda api: api.queues.pause(queue, **drop_unset(note=note), **change),
-        lambda _: console.note(f"Paused queue {queue}."),
-    )
+    pause_target(connection, "queue", queue, note, change)
 
 
 @queues_app.command("resume")
@@ -58,10 +49,7 @@ def resume_queue_command(connection: Connection, change: dict[str, Any], queue: 
 
     Example: tompion queues resume reports
     """
-    connection.show(
-        lambda api: api.queues.resume(queue, **change),
-        lambda was_paused: console.note(f"Resumed queue {queue}." if was_paused else f"Queue {queue} was not paused."),
-    )
+    resume_target(connection, "queue", queue, change)
 
 
 def print_queues(queues: Sequence[Queue]) -> None:

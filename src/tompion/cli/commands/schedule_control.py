@@ -161,7 +161,7 @@ def skip_command(
         lambda api: api.schedules.skip(
             schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change
         ),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
+        _print_next_run,
     )
 
 
@@ -184,7 +184,7 @@ def unskip_command(
         lambda api: api.schedules.unskip(
             schedule_id, **drop_unset(at=_resolve_each(api, schedule_id, at), note=note), **change
         ),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
+        _print_next_run,
     )
 
 
@@ -327,10 +327,7 @@ def reset_failures_command(connection: Connection, change: Fields, schedule_id: 
 
     Example: tompion schedules reset-failures poll
     """
-    connection.show(
-        lambda api: api.schedules.reset_failures(schedule_id, **change),
-        lambda schedule: console.note(f"{schedule.schedule_id}: {_next_run(schedule)}"),
-    )
+    connection.show(lambda api: api.schedules.reset_failures(schedule_id, **change), _print_next_run)
 
 
 @control_app.command("runs", rich_help_panel=INSPECT)
@@ -397,6 +394,10 @@ def _resolve_each(api: Api, schedule_id: str, times: list[str] | None) -> list[A
 
 def _print_backfill(backfill: Backfill) -> None:
     views.print_backfills((backfill,))
+
+
+def _print_next_run(schedule: Schedule) -> None:
+    console.note(f"{schedule.schedule_id}: {_next_run(schedule)}")
 
 
 def _next_run(schedule: Schedule) -> str:

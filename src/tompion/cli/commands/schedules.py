@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tompion.cli.bulk import LabelFilter, StatusFilter, TextFilter, UserFilter, WorkflowFilter
+from tompion.cli.bulk import filter_options
 from tompion.cli.commands.stats import print_diff
 from tompion.cli.connection import (
     After,
@@ -28,6 +29,7 @@ from tompion.cli.times import ScheduleZone, resolve_fields, resolve_time
 
 if TYPE_CHECKING:
     from tompion.cli.connection import Api
+    from tompion.model.schedule import Schedule
 
 definition_app: typer.Typer = typer.Typer()
 DEFINE, INSPECT = "Define", "Inspect"
@@ -35,44 +37,34 @@ DEFINE, INSPECT = "Define", "Inspect"
 Document = tuple[dict[str, Any], dict[str, Any]]
 Fields = dict[str, Any]
 
+with_edit_options = with_options(
+    timing=timing_options,
+    action=action_options,
+    document=document_options,
+    change=change_options,
+    connection=connection_options,
+)
+"""Adds the options of the commands that change an existing schedule."""
+
 
 @definition_app.command("list", rich_help_panel=INSPECT)
-@with_options(connection=watch_options)
-def list_command(  # noqa: PLR0913 - each is an option of the command
-    connection: Connection,
-    status: StatusFilter = None,
-    label: LabelFilter = None,
-    text: TextFilter = None,
-    workflow: WorkflowFilter = None,
-    user: UserFilter = None,
-    limit: Limit = None,
-    after: After = None,
-) -> None:
+@with_options(filters=filter_options, connection=watch_options)
+def list_command(connection: Connection, filters: Fields, limit: Limit = None, after: After = None) -> None:
     """Show schedules and their next runs.
 
     Example: tompion schedules list --label team=a --watch 5
     """
-    filters = drop_unset(
-        status=status, label=label, text=text, workflow_id=workflow, user_id=user, limit=limit, after=after
-    )
-    connection.show(lambda api: api.schedules.list(**filters), views.print_schedules)
+    page = drop_unset(limit=limit, after=after)
+    connection.show(lambda api: api.schedules.list(**filters, **page), views.print_schedules)
 
 
 @definition_app.command("count", rich_help_panel=INSPECT)
-@with_options(connection=watch_options)
-def count_command(  # noqa: PLR0913 - each is an option of the command
-    connection: Connection,
-    status: StatusFilter = None,
-    label: LabelFilter = None,
-    text: TextFilter = None,
-    workflow: WorkflowFilter = None,
-    user: UserFilter = None,
-) -> None:
+@with_options(filters=filter_options, connection=watch_options)
+def count_command(connection: Connection, filters: Fields) -> None:
     """Count the schedules that match, and all schedules.
 
     Example: tompion schedules count --status paused
     """
-    filters = drop_unset(status=status, label=label, text=text, workflow_id=workflow, user_id=user)
     connection.show(lambda api: api.schedules.count(**filters), views.print_count)
 
 
@@ -132,29 +124,12 @@ def create_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules create report --cron "0 9 * * MON-FRI" --tz Europe/Berlin --function tasks:report
     """
-    fields = _own_times(definition_fields(document, timing, action))
-    connection.show(
-        lambda api: api.create(schedule_id, **_identified(schedule_id, fields, change)),
-        views.print_schedule,
-        create=True,
-    )
-
-
-def _identified(schedule_id: str | None, fields: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a write. The conflict token of a file counts only for the schedule it was read from."""
-    document = dict(fields)
-    token, owner = document.pop("conflict_token", None), document.pop("schedule_id", schedule_id)
-    return {**document, **({"conflict_token": token} if token is not None and owner == schedule_id else {}), **change}
+    fields = definition_fields(document, timing, action)
+    _save_definition(connection, lambda api: api.create, schedule_id, fields, change, create=True)
 
 
 @definition_app.command("put", rich_help_panel=DEFINE)
-@with_options(
-    timing=timing_options,
-    action=action_options,
-    document=document_options,
-    change=change_options,
-    connection=connection_options,
-)
+@with_edit_options
 def put_command(  # noqa: PLR0913 - bundles of options
     connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
@@ -164,22 +139,12 @@ def put_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules put report --file report.json
     """
-    fields = _own_times(definition_fields(document, timing, action))
-    connection.show(
-        lambda api: api.put(schedule_id, **_identified(schedule_id, fields, change)),
-        views.print_schedule,
-        create=True,
-    )
+    fields = definition_fields(document, timing, action)
+    _save_definition(connection, lambda api: api.put, schedule_id, fields, change, create=True)
 
 
 @definition_app.command("update", rich_help_panel=DEFINE)
-@with_options(
-    timing=timing_options,
-    action=action_options,
-    document=document_options,
-    change=change_options,
-    connection=connection_options,
-)
+@with_edit_options
 def update_command(  # noqa: PLR0913 - bundles of options
     connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
@@ -187,20 +152,12 @@ def update_command(  # noqa: PLR0913 - bundles of options
 
     Example: tompion schedules update report --cron @daily --function tasks:report --token 7
     """
-    fields = _own_times(definition_fields(document, timing, action))
-    connection.show(
-        lambda api: api.update(schedule_id, **_identified(schedule_id, fields, change)), views.print_schedule
-    )
+    fields = definition_fields(document, timing, action)
+    _save_definition(connection, lambda api: api.update, schedule_id, fields, change)
 
 
 @definition_app.command("patch", rich_help_panel=DEFINE)
-@with_options(
-    timing=timing_options,
-    action=action_options,
-    document=document_options,
-    change=change_options,
-    connection=connection_options,
-)
+@with_edit_options
 def patch_command(  # noqa: PLR0913 - bundles of options
     connection: Connection, document: Document, timing: Fields, action: Fields, change: Fields, schedule_id: ScheduleId
 ) -> None:
@@ -322,6 +279,28 @@ def preview_command(  # noqa: PLR0913 - each is an option of the command
         console.finding_lines(preview.findings)
 
     connection.show(lambda api: api.preview(schedule_id, **options, **fields), render)
+
+
+def _save_definition(  # noqa: PLR0913 - the parts of one request
+    connection: Connection,
+    operation: Callable[[Api], Callable[..., Schedule]],
+    schedule_id: str | None,
+    fields: Fields,
+    change: Fields,
+    *,
+    create: bool = False,
+) -> None:
+    """Save a whole definition with one of the operations of the API, and print the schedule.
+
+    The conflict token of a file counts only for the schedule that the file was read from.
+    """
+    document = _own_times(fields)
+    token, owner = document.pop("conflict_token", None), document.pop("schedule_id", schedule_id)
+    if token is not None and owner == schedule_id:
+        document["conflict_token"] = token
+    connection.show(
+        lambda api: operation(api)(schedule_id, **{**document, **change}), views.print_schedule, create=create
+    )
 
 
 def _own_times(fields: Fields) -> Fields:

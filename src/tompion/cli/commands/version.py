@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from tompion.cli.lazy import PROGRAM
+
 
 def version_command() -> None:
     """Show the version of Tompion and of its time zone data.
@@ -19,4 +21,4 @@ def version_line() -> str:
 
     from tompion.sdk.spec import TZDATA_VERSION
 
-    return f"tompion {version('tompion')} (time zone data {TZDATA_VERSION})"
+    return f"{PROGRAM} {version(PROGRAM)} (time zone data {TZDATA_VERSION})"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tompion.cli.commands.schedule_control import Note
+from tompion.cli.commands.target_pause import pause_target, resume_target
 from tompion.cli.connection import (
     After,
     Connection,
@@ -89,7 +90,9 @@ def put_command(
     connection: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="JSON or TOML file, - for stdin.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="JSON, YAML or TOML file, - for stdin.")
+    ] = None,
     document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="Document as JSON.")] = None,
 ) -> None:
     """Store a workflow. A changed document is a new version.
@@ -109,10 +112,7 @@ def pause_command(connection: Connection, change: dict[str, Any], workflow_id: W
 
     Example: tompion workflows pause billing --note "the bank is closed"
     """
-    connection.show(
-        lambda api: api.workflows.pause(workflow_id, **drop_unset(note=note), **change),
-        lambda _: console.note(f"Paused workflow {workflow_id}."),
-    )
+    pause_target(connection, "workflow", workflow_id, note, change)
 
 
 @workflows_app.command("resume")
@@ -122,12 +122,7 @@ def resume_command(connection: Connection, change: dict[str, Any], workflow_id: 
 
     Example: tompion workflows resume billing
     """
-    connection.show(
-        lambda api: api.workflows.resume(workflow_id, **change),
-        lambda was_paused: console.note(
-            f"Resumed workflow {workflow_id}." if was_paused else f"Workflow {workflow_id} was not paused."
-        ),
-    )
+    resume_target(connection, "workflow", workflow_id, change)
 
 
 @workflows_app.command("start")

@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tompion.cli.lazy import PROGRAM
 from tompion.model.spec import Finding, Tick
 
 PIPE_WIDTH = 10_000
@@ -80,7 +81,7 @@ def note(text: str) -> None:
 
 def error_line(message: str) -> None:
     """Print an error as one line to standard error."""
-    line = Text().append("tompion: ", style="bold red").append(message.replace("\n", " "))
+    line = Text().append(f"{PROGRAM}: ", style="bold red").append(message.replace("\n", " "))
     console(stderr=True).print(line, soft_wrap=True)
 
 

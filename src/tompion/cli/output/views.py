@@ -130,9 +130,8 @@ def _print_schedule(schedule: Schedule) -> None:
         pairs.append(("description", definition.description))
     if schedule.degraded:
         pairs.append(("degraded", schedule.degraded))
+    pairs.extend(("warning", warning) for warning in schedule.warnings)
     facts(pairs)
-    for warning in schedule.warnings:
-        console.note(f"Warning: {warning}.")
 
 
 def print_description(description: Description) -> None:

@@ -86,9 +86,9 @@ def list_schedules(
 ) -> Page[Schedule]:
     """Return schedules in the order of their ids. Deleted ones are listed only with ``status="closed"``.
 
-    A damaged schedule has the status ``damaged``, and ``degraded`` has the reason. A list has no payloads, and of the
-    options of an executor only those that identify the target, because the others may hold secrets. Use ``get`` for
-    the whole definition.
+    A damaged schedule has the status ``damaged``, and ``degraded`` has the reason. A list has no payloads and no
+    warnings, and of the options of an executor only those that identify the target, because the others may hold
+    secrets. Use ``get`` for the whole definition.
     """
     raise NotImplementedError
 

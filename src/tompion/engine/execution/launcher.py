@@ -32,7 +32,7 @@ from tompion.executors.base import (
 from tompion.executors.current_run import enter_run
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
-from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
+from tompion.model.run import FAILURES, SUSPECT_PICKUPS, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 
@@ -66,6 +66,9 @@ class Launcher:
         self._outages = outages
         self._failures = LaunchFailures(context, outages)
         self._ending: set[asyncio.Task[None]] = set()
+        self._now_s: Callable[[], float] = lambda: 0.0
+        self.withheld = 0
+        """Number of launches that were withheld since the last reconciliation."""
         self.active: dict[HeldRun, Attempt] = {}
         self.outcomes: list[Outcome] = []
         self._taken: list[Outcome] = []
@@ -78,7 +81,9 @@ class Launcher:
 
     def start(self, launches: Iterable[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Start runs that this instance has claimed. Two frames lie between each task and its executor."""
-        create_task = _task_factory(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        self._now_s = loop.time
+        create_task = _task_factory(loop)
         max_pickups = self._context.settings.max_pickups
         active, execute = self.active, self._execute
         for row, compiled in launches:
@@ -157,10 +162,12 @@ class Launcher:
                     tries_left = 1 if is_probe else tries_left
                 slots = self._slots.get(attempt.kind)
                 if slots is None:
+                    self._check_lease(attempt)
                     self._trace_call(attempt, run_context)
                     completed = await executor.run(attempt.dag, run_context)
                 else:
                     async with slots.acquire(executor.target(attempt.dag, run_context), attempt.on_wait):
+                        self._check_lease(attempt)
                         self._trace_call(attempt, run_context)
                         completed = await executor.run(attempt.dag, run_context)
             except TargetBackoff:
@@ -197,6 +204,15 @@ class Launcher:
         if executor.wants_previous:
             run_context.previous = await self._lookup.previous(row)
         return executor, run_context
+
+    def _check_lease(self, attempt: Attempt) -> None:
+        """Withhold the launch if the lease may have expired. Another instance may have launched the run meanwhile."""
+        if self._now_s() < self._context.lease_until_s:
+            return
+        attempt.enter(AttemptState.LOST)
+        self.withheld += 1
+        self._context.events.count("launches_withheld")
+        raise asyncio.CancelledError
 
     def _trace_call(self, attempt: Attempt, run_context: RunContext) -> None:
         """Record when the executor is called, if traces are written."""
@@ -295,6 +311,13 @@ class Launcher:
             *self.active,
             *((outcome.schedule_key, outcome.nominal_s, outcome.origin, outcome.fence) for outcome in ended),
         ]
+
+    @property
+    def holds_suspect(self) -> bool:
+        """Return whether one of the held runs has lost several workers and may be the cause."""
+        rows = [attempt.row for attempt in self.active.values()]
+        rows += [outcome.row for outcome in (*self._taken, *self.outcomes) if outcome.row is not None]
+        return any(row.pickups >= SUSPECT_PICKUPS for row in rows)
 
     def unmarked(self) -> list[Attempt]:
         """Return the active attempts whose run is not yet STARTED in the store."""
