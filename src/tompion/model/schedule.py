@@ -347,7 +347,7 @@ class Schedule(DefinitionFields):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. Only ``get_run`` returns its ``payload``."""
+    """The current state of a run. A list has no payloads."""
 
     run_id: str
     idempotency_key: str
@@ -416,7 +416,7 @@ class Backfill:
     """A range of past ticks that is run again.
 
     ``total`` is the number of ticks to run, ``done`` the number so far. ``undecided`` ticks of the range are left out,
-    because the schedule itself has not decided them yet.
+    because the schedule itself has not decided them yet. A dry run is ``PLANNED``, has no id, and the first ``ticks``.
     """
 
     backfill_id: int
@@ -432,6 +432,7 @@ class Backfill:
     created_at: datetime
     finished_at: datetime | None
     undecided: int = 0
+    ticks: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

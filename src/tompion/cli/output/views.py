@@ -237,6 +237,17 @@ def print_run(run: Run) -> None:
     facts(pairs)
 
 
+def print_dry_run(backfills: Sequence[Backfill]) -> None:
+    """Print the ticks that backfills would run."""
+    total, undecided = sum(backfill.total for backfill in backfills), sum(backfill.undecided for backfill in backfills)
+    ticks = [tick for backfill in backfills for tick in backfill.ticks]
+    for tick in ticks:
+        console.line(absolute(tick))
+    more = f" {total - len(ticks):,} of them are not listed." if total > len(ticks) else ""
+    waiting = f" {undecided:,} ticks are left out, because the schedule has not decided them yet." if undecided else ""
+    console.note(f"Would run {total:,} ticks of {backfills[0].schedule_id}.{more}{waiting} Nothing was started.")
+
+
 def print_backfills(backfills: Sequence[Backfill]) -> None:
     """Print backfills and their progress."""
     if not backfills:

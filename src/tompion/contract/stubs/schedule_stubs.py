@@ -33,7 +33,7 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     raise NotImplementedError
 
@@ -271,9 +271,13 @@ def backfill(
     ranges: list[tuple[When, When]] | None = None,
     overlap: str = "queue",
     only: str = "all",
+    dry_run: bool = False,
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
-    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+    With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each range.
+    """
     raise NotImplementedError
 
 

@@ -85,10 +85,10 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     if schedule_id is None:
-        raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
+        raise InvalidField("schedule_id", "required; use create for a generated id")
     if conflict_token is not None:
         loaded = open_schedule(context, schedule_id, conflict_token)
         entry = AuditEntry("update", request_id)
@@ -302,7 +302,7 @@ def reserve_id(context: OperationContext, schedule_id: str) -> ScheduleRow | Non
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
     row = context.transaction.schedule_get(context.namespace, schedule_id)
     if row is not None and row.state != ScheduleStatus.CLOSED:
-        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or upsert")
+        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or put it")
     return row
 
 
