@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SpecFields,
         TemporalAction,
     )
+    from tompion.contract.json import schedule_document
     from tompion.contract.sync_methods import Audit, Calendars, Instances, Keys, Notifications, Queues, Runs, Workflows
     from tompion.contract.sync_schedules import Schedules
     from tompion.engine.telemetry.events import Event
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         StaleToken,
         StoreError,
         StoreUnavailable,
+        TargetUnreachable,
         TompionError,
         TooManyRequests,
         Unauthenticated,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from tompion.executors.current_run import RunLogFilter, current_run
     from tompion.model.api_key import ApiKey, NewKey
     from tompion.model.audit_chain import AuditVerification
+    from tompion.model.bulk import BulkRefusal, BulkResult, ScheduleCount
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -86,13 +89,11 @@ if TYPE_CHECKING:
     )
     from tompion.model.notification import Notification
     from tompion.model.page import Page
-    from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
+    from tompion.model.policy import CatchUp, Keep, LaunchErrors, OnResume, OnWorkerLost, Overlap, Policy
     from tompion.model.run import RunState
     from tompion.model.schedule import (
         Action,
         Backfill,
-        BulkRefusal,
-        BulkResult,
         Change,
         Counters,
         Definition,
@@ -100,7 +101,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         ScheduleStatus,
         Version,
         Workflow,
@@ -182,6 +182,7 @@ __all__ = [
     "Keep",
     "Keys",
     "LaunchError",
+    "LaunchErrors",
     "LaunchRefused",
     "LimitExceeded",
     "Load",
@@ -239,6 +240,7 @@ __all__ = [
     "StatsBucket",
     "StoreError",
     "StoreUnavailable",
+    "TargetUnreachable",
     "TemporalAction",
     "Tick",
     "TickChange",
@@ -261,6 +263,7 @@ __all__ = [
     "current_run",
     "next_many",
     "read_icalendar",
+    "schedule_document",
 ]
 
 if not TYPE_CHECKING:  # a type checker uses the imports above, and must not accept every name
@@ -282,8 +285,8 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Audit": "tompion.contract.sync_methods",
         "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
-        "BulkRefusal": "tompion.model.schedule",
-        "BulkResult": "tompion.model.schedule",
+        "BulkRefusal": "tompion.model.bulk",
+        "BulkResult": "tompion.model.bulk",
         "CalendarDocument": "tompion.model.spec",
         "Calendars": "tompion.contract.sync_methods",
         "CatchUp": "tompion.model.policy",
@@ -311,6 +314,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "IntervalDocument": "tompion.model.spec",
         "Keep": "tompion.model.policy",
         "Keys": "tompion.contract.sync_methods",
+        "LaunchErrors": "tompion.model.policy",
         "Load": "tompion.model.insight",
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
@@ -344,7 +348,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Runs": "tompion.contract.sync_methods",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
-        "ScheduleCount": "tompion.model.schedule",
+        "ScheduleCount": "tompion.model.bulk",
         "ScheduleFields": "tompion.contract.fields",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",
@@ -374,6 +378,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "current_run": "tompion.executors.current_run",
         "next_many": "tompion.spec.compiler",
         "read_icalendar": "tompion.sdk.spec",
+        "schedule_document": "tompion.contract.json",
     }
     """Modules of the public names. The other names are errors."""
 

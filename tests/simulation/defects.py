@@ -10,7 +10,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
+from tests.simulation import (
+    defects_of_endings,
+    defects_of_guards,
+    defects_of_hints,
+    defects_of_notifications,
+    defects_of_workers,
+)
 from tests.support.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
@@ -33,7 +39,7 @@ from tompion.store.sqlite import driver
 
 __all__ = [
     "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications",
-    "planted",
+    "defects_of_workers", "planted",
 ]  # fmt: skip
 
 

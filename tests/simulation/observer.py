@@ -155,6 +155,8 @@ class Observer:
                 lease_ms = self.last.leases.get(before.owner or 0, 0)
                 if before.due_ms is None and lease_ms > snapshot.now_ms and run.owner != before.owner:
                     self._report("leases are respected", f"{key} was taken {lease_ms} > {snapshot.now_ms}")
+            if run.attempt > before.attempt and _is_held_suspect(run):
+                self._check_suspect(snapshot, run)
             old_state, state = self.last.states.get(run.schedule_key), snapshot.states.get(run.schedule_key)
             deleted = state and state.closed and old_state and not old_state.closed
             if run.state in IN_FLIGHT and run.owner is None and deleted:
@@ -163,6 +165,17 @@ class Observer:
                 self._report(
                     "stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}"
                 )
+
+    def check_launch(self, run: RunRow, attempt: int) -> None:
+        """Check that no other instance has begun a later attempt. A clock that is set forward ends leases early."""
+        if run.attempt > attempt and not self.clock_stepped:
+            self._report("launches hold their lease", f"{run.id} as attempt {attempt}, after {run.attempt} began")
+
+    def _check_suspect(self, snapshot: Snapshot, claimed: RunRow) -> None:
+        """An instance that claims a run which may have killed its workers holds no other such run."""
+        others = [run.id for run in snapshot.runs.values() if run.owner == claimed.owner and _is_held_suspect(run)]
+        if len(others) > 1:
+            self._report("suspects run alone", f"instance {claimed.owner} holds {others}")
 
     def _is_cancelled_for_a_reason(self, before: RunRow, run: RunRow, snapshot: Snapshot) -> bool:
         """Return whether a run without a worker was cancelled by a delete, or by a later run that takes its slot.
@@ -281,3 +294,8 @@ class Observer:
             ).fetchone()[0]
             self._policies[key, version] = stored_policy(text)
         return self._policies[key, version]
+
+
+def _is_held_suspect(run: RunRow) -> bool:
+    """Return whether an instance holds a run that has lost two workers before."""
+    return run.state in IN_FLIGHT and run.owner is not None and run.due_ms is None and run.pickups >= 2

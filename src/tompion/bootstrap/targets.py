@@ -11,8 +11,12 @@ from typing import Any
 from tompion.errors import InvalidField
 from tompion.executors.registry import ALWAYS_AVAILABLE
 from tompion.model.schedule import Action
+from tompion.runtime.clock import Clock, SystemClock
 
-MAX_FOUND_FUNCTIONS = 10_000
+MAX_REMEMBERED = 10_000
+"""The maximum number of functions that were found, and of those that were not."""
+MAX_MISSING_S = 5.0
+"""The longest time that a missing function is not searched again. A search reads the directories of ``sys.path``."""
 
 
 class TargetChecker:
@@ -27,11 +31,15 @@ class TargetChecker:
         executors: Mapping[str, Mapping[str, Any]],
         functions: Callable[[], Mapping[str, Any]],
         served_queues: frozenset[str],
+        clock: Clock | None = None,
     ) -> None:
         self._executors = executors
         self._functions = functions
         self._served_queues = served_queues
-        self._found: set[str] = set()
+        self._clock = clock or SystemClock()
+        self._existing: set[str] = set()
+        self._missing: dict[str, tuple[float, str]] = {}
+        """The time until which a missing function is not searched again, and the problem."""
 
     def __call__(self, action: Action) -> tuple[str, ...]:
         """Return warnings about a target. Raises :class:`~tompion.errors.InvalidField` if it does not exist."""
@@ -69,15 +77,30 @@ class TargetChecker:
         return ()
 
     def _function_warnings(self, path: str, queue: str) -> tuple[str, ...]:
-        if path in self._found or path in self._functions():
+        if path in self._existing or path in self._functions():
             return ()
-        module, _, name = path.partition(":")
-        problem = _module_problem(module) or _attribute_problem(module, name)
+        problem = self._function_problem(path)
         if problem is None:
-            if len(self._found) < MAX_FOUND_FUNCTIONS:
-                self._found.add(path)
             return ()
         return (f"function: {problem} in this process. A worker of queue {queue!r} must provide {path!r}",)
+
+    def _function_problem(self, path: str) -> str | None:
+        """Return why a function does not exist in this process."""
+        now = self._clock.now()
+        until, problem = self._missing.get(path, (0.0, ""))
+        if until - MAX_MISSING_S <= now < until:
+            return problem
+        module, _, name = path.partition(":")
+        search_result = _module_problem(module) or _attribute_problem(module, name)
+        if len(self._existing) >= MAX_REMEMBERED:
+            self._existing.clear()
+        if len(self._missing) >= MAX_REMEMBERED:
+            self._missing.clear()
+        if search_result is None:
+            self._existing.add(path)
+        else:
+            self._missing[path] = (now + MAX_MISSING_S, search_result)
+        return search_result
 
 
 _DECLARED: dict[str, dict[str, str]] = {

@@ -6,12 +6,13 @@ import json
 import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from tompion.cli import target_options
 from tompion.cli.connection import drop_unset
+from tompion.cli.options import milliseconds
 from tompion.errors import InvalidField, InvalidInput, display
 
 WHEN, WHAT, WHOLE = "When", "How", "Whole definition"
@@ -43,7 +44,9 @@ Calendar = Annotated[
 ]
 Start = Annotated[str | None, _option("--start", panel=WHEN, metavar="TIME", text="Earliest tick.")]
 End = Annotated[str | None, _option("--end", panel=WHEN, metavar="TIME", text="Latest tick.")]
-Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Maximum random delay.")]
+Jitter = Annotated[
+    str | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Maximum random delay: 30000 or 30s.")
+]
 Dialect = Annotated[str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="tompion, quartz or temporal.")]
 
 Function = Annotated[
@@ -79,7 +82,9 @@ Concurrent = Annotated[
     int | None, _option("--max-concurrent", panel=WHAT, metavar="N", text="Maximum concurrent runs.")
 ]
 Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Maximum attempts of a run.")]
-Execution = Annotated[int | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run.")]
+Execution = Annotated[
+    str | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run: 60000 or 1m.")
+]
 OnFailure = Annotated[
     bool | None,
     typer.Option(
@@ -99,7 +104,9 @@ Description = Annotated[
     str | None, _option("--description", panel=WHAT, metavar="TEXT", text="Description for people.")
 ]
 
-File = Annotated[str | None, _option("--file", panel=WHOLE, metavar="FILE", text="JSON or TOML file, - for stdin.")]
+File = Annotated[
+    str | None, _option("--file", "-f", panel=WHOLE, metavar="FILE", text="JSON, YAML or TOML file, - for stdin.")
+]
 Fields = Annotated[
     list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Set any field. Repeatable.")
 ]
@@ -130,7 +137,7 @@ def timing_options(  # noqa: PLR0913 - each is an option
         exclude=exclusions or None,
         start_at=start,
         end_at=end,
-        jitter_ms=jitter_ms,
+        jitter_ms=milliseconds(jitter_ms),
         dialect=dialect,
     )
 
@@ -176,7 +183,7 @@ def action_options(  # noqa: PLR0913 - each is an option
         catchup_window=catchup_window,
         max_concurrent=max_concurrent,
         max_attempts=max_attempts,
-        max_execution_ms=max_execution_ms,
+        max_execution_ms=milliseconds(max_execution_ms),
         pause_on_failure=pause_on_failure,
         paused=paused,
         labels=dict(_parse_pair("--label", text) for text in label) if label else None,
@@ -211,15 +218,17 @@ def definition_fields(
 
 
 def read_document(file: str) -> Any:
-    """Return the content of a JSON or TOML file."""
+    """Return the content of a JSON, YAML or TOML file. Standard input can be any of them."""
     text = read_text(file)
+    if file.endswith((".yaml", ".yml")):
+        return _parse_yaml(file, text)
     if file.endswith(".toml"):
         return _parse_toml(file, text)
     try:
         return json.loads(text)
     except ValueError as error:
         if file == "-" and not text.lstrip().startswith(("{", "[")):
-            return _parse_toml(file, text)
+            return _parse_toml_or_yaml(text)
         raise InvalidInput(f"--file {file}: not JSON: {error}") from None
 
 
@@ -246,6 +255,33 @@ def _parse_toml(file: str, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"--file {file}: not TOML: {error}") from None
+
+
+def _parse_yaml(file: str, text: str) -> Any:
+    """Return the content of a YAML document. Dates and times stay text, as in JSON."""
+    import yaml  # type: ignore[import-untyped]  # it has no annotations
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # its base has no annotations
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+            letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+            for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - the loader is a SafeLoader
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise InvalidInput(f"--file {file}: not YAML: {problem}") from None
+
+
+def _parse_toml_or_yaml(text: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        content = _parse_yaml("-", text)
+        if not isinstance(content, dict):
+            raise InvalidInput(f"--file -: not JSON, YAML or TOML: {error}") from None
+        return content
 
 
 def _single(values: list[str] | None) -> str | list[str] | None:

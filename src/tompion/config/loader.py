@@ -250,17 +250,25 @@ def _executors(document: Mapping[str, Any], path: str | None) -> Mapping[str, Ma
 
 
 def _schedules(document: Mapping[str, Any], path: str | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    blocks = _named_blocks(document, path, SCHEDULE, "id").items()
+    blocks = _named_blocks(document, path, SCHEDULE, "id", "schedule_id").items()
+    names = ("id", "schedule_id")
     return tuple(
-        (schedule_id, {name: value for name, value in block.items() if name != "id"}) for schedule_id, block in blocks
+        (schedule_id, {name: value for name, value in block.items() if name not in names})
+        for schedule_id, block in blocks
     )
 
 
-def _named_blocks(document: Mapping[str, Any], path: str | None, kind: str, key: str) -> dict[str, Mapping[str, Any]]:
-    """Return the blocks of a kind by name, in the order of the file."""
+def _named_blocks(
+    document: Mapping[str, Any], path: str | None, kind: str, key: str, long_key: str = ""
+) -> dict[str, Mapping[str, Any]]:
+    """Return the blocks of a kind by name, in the order of the file. ``long_key`` is another name of the key."""
     blocks: dict[str, Mapping[str, Any]] = {}
     for number, block in enumerate(_blocks(document, kind, path), 1):
-        name = block.get(key)
+        if long_key in block and key in block:
+            raise InvalidField(
+                f"{path}: [[{kind}]] number {number}: {key}", f"sent twice: {long_key} is the same field"
+            )
+        name = block.get(long_key) if long_key in block else block.get(key)
         where = f"{path}: [[{kind}]] number {number}: {key}"
         if not isinstance(name, str) or not name:
             raise InvalidField(where, "required; expected text")

@@ -37,6 +37,8 @@ class OperationContext:
     """The metrics to add once the operation is committed."""
     created: set[type] = field(default_factory=set)
     """The types of results that the operation has created, and not replaced."""
+    started: list[str] = field(default_factory=list)
+    """The id of the run that the operation has started, if it does not return the run."""
     traceparent: Callable[[str, int], str] | None = None
     """Returns the ``traceparent`` for a run key and an attempt. ``None`` if tracing is off."""
     check_target: TargetCheck | None = None

@@ -84,7 +84,7 @@ REQUESTS = {
     "revoke_key": f"DELETE {V1}/keys/{{key_id}}",
     "upsert_schedule": "POST /schedules/upsert",
     "pause_schedule": "POST /schedules/pause",
-    "show_schedule": "GET /schedules/{schedule_id}",
+    "get_schedule": "GET /schedules/{schedule_id}",
     "delete_schedule": "DELETE /schedules/{schedule_id}",
     "launch_run": "POST /run-launcher/start",
     "list_cron": "GET /api/cron",
@@ -157,7 +157,7 @@ def written(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return int(value.total_seconds())
+        return f"{value.total_seconds()}s"
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 

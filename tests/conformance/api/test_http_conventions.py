@@ -69,9 +69,38 @@ def test_a_post_that_creates_has_a_location(http: Http) -> None:
     assert key.headers["location"] == f"{V1}/keys/{key.json['key']['key_id']}"
     worker = http("POST", f"{V1}/workers", {"name": "w"})
     assert worker.headers["location"] == f"{V1}/workers/{worker.json['worker_id']}"
+    skipped = http("POST", f"{ONE}/trigger", {"overlap": "skip"})
+    again = http("POST", f"{skipped.headers['location']}/retry", {})
+    assert (again.status, again.headers["location"]) == (201, f"{V1}/runs/{again.json['run_id']}")
     declared = [http("POST", f"{V1}/schedules/code/declare", DAILY) for _ in range(2)]
     assert [answer.status for answer in declared] == [201, 200]
     assert declared[0].headers["location"] == f"{V1}/schedules/code"
+
+
+def test_a_run_of_a_workflow_has_a_location(http: Http) -> None:
+    """The body is only true or false, so the path is the only way to the run."""
+    http("PUT", f"{V1}/workflows/flow?namespace=team", WORKFLOW)
+    start = {"idempotency_key": "order-1"}
+    answers = [http("POST", f"{V1}/workflows/flow/runs?namespace=team", start) for _ in range(2)]
+    assert [(answer.status, answer.json) for answer in answers] == [(201, True)] * 2
+    first, second = (answer.headers["location"] for answer in answers)
+    assert first == second
+    assert http("GET", first).json["schedule_id"] == "run-launcher/flow"
+    unknown = http("POST", f"{V1}/workflows/nothing/runs", {"idempotency_key": "order-2"})
+    assert (unknown.status, unknown.json) == (201, False)
+    assert http("GET", unknown.headers["location"]).json["idempotency_key"] == "order-2"
+
+
+def test_every_route_with_201_documents_a_location(http: Http) -> None:
+    document = http("GET", f"{V1}/openapi.json").json
+    created = [
+        (path, method, operation["responses"]["201"])
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if "201" in operation["responses"]
+    ]
+    assert len(created) > 10
+    assert [(path, method) for path, method, answer in created if "Location" not in answer["headers"]] == []
 
 
 def test_backfills_have_a_location(http: Http) -> None:

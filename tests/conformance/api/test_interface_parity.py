@@ -34,7 +34,7 @@ SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (service_routes.upsert_schedule, {"schedule_id": "daily/report", **JOB, "jitter_ms": 500, "request_id": "u1"}),
     (service_routes.upsert_schedule, {"schedule_id": "daily/report", **JOB, "cron": "@daily"}),
     (service_routes.upsert_schedule, {"schedule_id": "odd", **JOB, "timezone": "Mars/X"}),
-    (service_routes.show_schedule, {"schedule_id": "daily/report"}),
+    (service_routes.get_schedule, {"schedule_id": "daily/report"}),
     (service_routes.pause_schedule, {"schedule_id": "daily/report", "paused_by": "ann"}),
     (service_routes.list_cron, {}),
     (service_routes.pause_schedule, {"schedule_id": "daily/report", "paused": False}),
@@ -47,8 +47,8 @@ SERVICE: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (service_routes.launch_run, {"workflow_id": "flow", "idempotency_key": "k1", "version": 1, "user_id": "u1"}),
     (service_routes.list_cron, {"limit": 1}),
     (service_routes.delete_schedule, {"schedule_id": "daily/report"}),
-    (service_routes.show_schedule, {"schedule_id": "daily/report"}),
-    (service_routes.show_schedule, {"schedule_id": "missing"}),
+    (service_routes.get_schedule, {"schedule_id": "daily/report"}),
+    (service_routes.get_schedule, {"schedule_id": "missing"}),
 ]
 
 

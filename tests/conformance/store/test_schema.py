@@ -142,6 +142,7 @@ def test_list_by_rare_status_uses_the_status_index(sqlite_connection: sqlite3.Co
         ("dropped_range_list_latest", "SEARCH t USING INDEX dropped_ranges_age"),
         ("run_count_missed", "SEARCH t USING INDEX dropped_ranges_age"),
         ("run_claim_remote", "SEARCH r USING INDEX schedule_runs_due"),
+        ("run_claim_remote_suspect", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_waiting", "SEARCH r USING INDEX schedule_runs_due"),
         ("queue_list_held", "SCAN r USING INDEX schedule_runs_queued"),
         ("run_list_held_for_target", "SCAN r USING INDEX schedule_runs_queued"),

@@ -45,6 +45,12 @@ def effective(configuration: Config, name: str) -> tuple[object, str]:
     return getattr(owner, limit), configuration.origin(name)
 
 
+def test_a_schedule_has_the_name_of_its_document_or_a_short_one(tmp_path: Path) -> None:
+    path = tmp_path / "tompion.toml"
+    path.write_text("[[schedule]]\nschedule_id = 'a'\ncron = '@daily'\n[[schedule]]\nid = 'b'\ncron = '@daily'\n")
+    assert load({}, {}, str(path)).schedules == (("a", {"cron": "@daily"}), ("b", {"cron": "@daily"}))
+
+
 def test_the_last_source_wins(path: str) -> None:
     environment = {"TOMPION_PORT": "9001", "TOMPION_MAX_BUFFER": "8", "TOMPION_QUEUES": "a, b", "LOCK_TTL_MS": "90000"}
     result = load(environment, {"port": 9002, "host": None}, path)
@@ -108,6 +114,8 @@ def test_a_single_schedule_can_be_a_table(tmp_path: Path) -> None:
         ("schedule = 1", "tompion.toml: schedule: expected blocks"),
         ("[[schedule]]\ncron = 'x'", "[[schedule]] number 1: id"),
         ("[[schedule]]\nid = 'a'\n[[schedule]]\nid = 'a'", "[[schedule]] number 2: id: duplicate name 'a'"),
+        ("[[schedule]]\nschedule_id = 'a'\n[[schedule]]\nid = 'a'", "number 2: id: duplicate name 'a'"),
+        ("[[schedule]]\nschedule_id = 'a'\nid = 'a'", "number 1: id: sent twice: schedule_id is the same field"),
         ("notification = 1", "tompion.toml: notification: expected blocks, [[notification]]"),
         ("[[notification]]\nurl = 'x'", "[[notification]] number 1: name"),
         ("[[notification]]\nname = 'a'\n[[notification]]\nname = 'a'", "number 2: name: duplicate name 'a'"),

@@ -40,6 +40,7 @@ from tompion.errors import Forbidden, StoreUnavailable, TompionError
 from tompion.model.insight import DeclareResult
 from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
+from tompion.operations.compat.service_routes import ScheduleAck
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_namespace
@@ -230,9 +231,11 @@ def call_operation(
 ) -> Any:
     """Call an operation with the arguments of a request."""
     result = operation(context, **arguments)
+    if context.started:
+        return Created(result, context.started[0])
     if not context.created:
         return result
     has_created = route.response in context.created or (
-        isinstance(result, DeclareResult) and Schedule in context.created
+        isinstance(result, DeclareResult | ScheduleAck) and Schedule in context.created
     )
     return Created(result) if has_created else result

@@ -23,6 +23,7 @@ from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
+from tompion.operations.compat.service_routes import ScheduleAck
 
 CREATED, NO_CONTENT, NOT_MODIFIED = 201, 204, 304
 MIN_COMPRESSED_BYTES = 4_096
@@ -34,20 +35,21 @@ JSON = "application/json"
 
 
 class Created(NamedTuple):
-    """The result of an operation that has created what it returns."""
+    """The result of an operation that has created what it returns, or has started a run that it does not return."""
 
     result: Any
+    run_id: str | None = None
 
 
 async def json_response(request: Request, route: Route, result: Any) -> Response:
     """Return the result of an operation as a response."""
-    status = route.status
+    status, run_id = route.status, None
     if type(result) is Created:
-        status, result = CREATED, result.result
+        status, run_id, result = CREATED, result.run_id, result.result
     if result is None:
         return Response(status_code=NO_CONTENT)
     headers: dict[str, str] = {}
-    if status == CREATED and (location := _location(request, result)) is not None:
+    if status == CREATED and (location := _location(request, result, run_id)) is not None:
         headers["Location"] = location
     if isinstance(result, Page) and result.next_page is not None:
         headers["Link"] = f'<{_next_page(request, route, str(result.next_page))}>; rel="next"'
@@ -108,21 +110,24 @@ async def _compress(body: bytes) -> bytes:
 
 
 PATHS: Mapping[type, Callable[[Any], str]] = {
-    Schedule: lambda schedule: f"/schedules/{_quote(schedule.schedule_id)}",
-    DeclareResult: lambda declared: f"/schedules/{_quote(declared.schedule.schedule_id)}",
-    Outlook: lambda outlook: f"/schedules/{_quote(outlook.schedule_id)}/hints",
-    Run: lambda run: f"/runs/{_quote(run.run_id)}",
-    Backfill: lambda backfill: f"/backfills/{backfill.backfill_id}",
-    Workflow: lambda workflow: f"/workflows/{_quote(workflow.workflow_id)}",
-    NamedCalendar: lambda calendar: f"/calendars/{_quote(calendar.name)}",
-    NewKey: lambda new: f"/keys/{_quote(new.key.key_id)}",
-    Worker: lambda worker: f"/workers/{worker.worker_id}",
+    Schedule: lambda schedule: f"{PREFIX}/schedules/{_quote(schedule.schedule_id)}",
+    DeclareResult: lambda declared: f"{PREFIX}/schedules/{_quote(declared.schedule.schedule_id)}",
+    ScheduleAck: lambda acknowledged: f"/schedules/{_quote(acknowledged.schedule_id)}",
+    Outlook: lambda outlook: f"{PREFIX}/schedules/{_quote(outlook.schedule_id)}/hints",
+    Run: lambda run: _run_path(run.run_id),
+    Backfill: lambda backfill: f"{PREFIX}/backfills/{backfill.backfill_id}",
+    Workflow: lambda workflow: f"{PREFIX}/workflows/{_quote(workflow.workflow_id)}",
+    NamedCalendar: lambda calendar: f"{PREFIX}/calendars/{_quote(calendar.name)}",
+    NewKey: lambda new: f"{PREFIX}/keys/{_quote(new.key.key_id)}",
+    Worker: lambda worker: f"{PREFIX}/workers/{worker.worker_id}",
 }
 """The path of each object that a request can create."""
 
 
-def _location(request: Request, result: Any) -> str | None:
+def _location(request: Request, result: Any, run_id: str | None) -> str | None:
     """Return the path of a created object. Several objects have the path of their collection."""
+    if run_id is not None:
+        return _run_path(run_id) + _namespace_query(request)
     if isinstance(result, tuple):
         if len(result) != 1:
             return _path_of(request)
@@ -130,8 +135,16 @@ def _location(request: Request, result: Any) -> str | None:
     path_of = PATHS.get(type(result))
     if path_of is None:
         return None
+    return path_of(result) + _namespace_query(request)
+
+
+def _run_path(run_id: str) -> str:
+    return f"{PREFIX}/runs/{_quote(run_id)}"
+
+
+def _namespace_query(request: Request) -> str:
     namespace = request.query_params.get("namespace")
-    return f"{PREFIX}{path_of(result)}" + (f"?{urlencode({'namespace': namespace})}" if namespace else "")
+    return f"?{urlencode({'namespace': namespace})}" if namespace else ""
 
 
 def _next_page(request: Request, route: Route, cursor: str) -> str:

@@ -90,7 +90,9 @@ def put_command(
     connection: Connection,
     change: dict[str, Any],
     workflow_id: WorkflowId,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="JSON or TOML file, - for stdin.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="JSON, YAML or TOML file, - for stdin.")
+    ] = None,
     document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="Document as JSON.")] = None,
 ) -> None:
     """Store a workflow. A changed document is a new version.

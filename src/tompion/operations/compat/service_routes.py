@@ -1,7 +1,7 @@
 """The same operations under the names and in the shapes of older services.
 
 A deployer calls ``/schedules/upsert`` and ``/run-launcher/start``. A cron dashboard calls ``/api/cron``. Each function
-calls another operation and returns a part of its result.
+calls another operation and returns exactly the fields that the service had. ``version`` is the version of the workflow.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from secrets import token_hex
+from types import NoneType
 from typing import Any
 
 from tompion.encoding.instant import When, datetime_s
-from tompion.errors import InvalidField, display
+from tompion.errors import InvalidField
 from tompion.model.page import Page
+from tompion.model.policy import CatchUp, Overlap
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
+from tompion.operations.compat.temporal_reads import load_open_schedule
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.runs import start
 from tompion.operations.schedules import control, crud
-from tompion.operations.schedules.repository import load_by_id, schedule_view_of
+from tompion.operations.schedules.repository import schedule_view_of
+from tompion.operations.validation import check_flag
 from tompion.plan.upcoming import upcoming_ticks
 
-NEXT_FIRES = 5
-ALIASES = {"cron_expr": "cron", "version": "workflow_version", "name": "schedule_id", "catch_up": "catchup_policy"}
-"""Field names of the older services."""
+MAX_PREVIEW = 5
+ALIASES = {"name": "schedule_id", "catch_up": "catchup_policy"}
+"""Field names of the older services that only these routes accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +42,27 @@ class ScheduleAck:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleDetails:
-    """A schedule and its next fire times."""
+class ServiceSchedule:
+    """A schedule as the service of the deployer stored it, and its next five fire times as ``preview``.
 
-    schedule: Schedule
-    next_fire_times: tuple[datetime, ...]
+    ``cron_expr`` is ``None`` if the schedule has no cron expression, several of them, or other sources of ticks.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class StartAck:
-    """Whether the workflow of a started run exists."""
-
-    started: bool
+    schedule_id: str
+    workflow_id: str | None
+    version: int | None
+    user_id: str | None
+    cron_expr: str | None
+    timezone: str
+    start_at: str | None
+    end_at: str | None
+    next_run_at: datetime | None
+    paused: bool
+    jitter_ms: int
+    overlap_policy: Overlap
+    catchup_policy: CatchUp
+    updated_at: datetime
+    preview: tuple[datetime, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +93,11 @@ def upsert_schedule(
 
     A deployer may upload the workflow after its schedule, so the workflow need not exist.
     """
-    named = {**fields_by_name, "schedule_id": schedule_id}
+    named = {name: value for name, value in {**fields_by_name, "schedule_id": schedule_id}.items() if value is not None}
     for alias, name in ALIASES.items():
-        if named.get(alias) is not None and named.get(name) is not None:
+        if alias in named and name in named:
             raise InvalidField(alias, f"sent twice: {name} is the same field; send one of them")
-    fields = {ALIASES.get(name, name): value for name, value in named.items() if value is not None}
+    fields = {ALIASES.get(name, name): value for name, value in named.items()}
     chosen = fields.pop("schedule_id", None) or f"s-{token_hex(8)}"
     if fields.get("catchup_policy") in (True, False):
         fields["catchup_policy"] = "all" if fields["catchup_policy"] else "none"
@@ -93,7 +106,7 @@ def upsert_schedule(
     return ScheduleAck(schedule.schedule_id, schedule.next_run_at)
 
 
-@idempotent(ScheduleAck)
+@idempotent(NoneType)
 def pause_schedule(
     context: OperationContext,
     schedule_id: str,
@@ -101,11 +114,9 @@ def pause_schedule(
     paused: bool = True,
     paused_by: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
-) -> ScheduleAck:
+) -> None:
     """Pause or resume a schedule."""
-    if type(paused) is not bool:
-        raise InvalidField("paused", f"{display(paused)}; expected true or false")
-    return _set_paused(context, schedule_id, paused=paused, paused_by=paused_by)
+    _set_paused(context, schedule_id, paused=check_flag("paused", paused), paused_by=paused_by)
 
 
 def _set_paused(
@@ -117,23 +128,45 @@ def _set_paused(
     return ScheduleAck(changed.schedule_id, changed.next_run_at)
 
 
-def show_schedule(context: OperationContext, schedule_id: str) -> ScheduleDetails:
-    """Return a schedule and its next five fire times."""
-    loaded = load_by_id(context, schedule_id)
-    ticks = islice(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), NEXT_FIRES)
-    return ScheduleDetails(schedule_view_of(context, loaded), tuple(map(datetime_s, ticks)))
+def get_schedule(context: OperationContext, schedule_id: str) -> ServiceSchedule:
+    """Return a schedule that is not deleted, and its next five fire times."""
+    loaded = load_open_schedule(context, schedule_id)
+    schedule = schedule_view_of(context, loaded, check_target=False)
+    ticks = islice(upcoming_ticks(loaded.state, loaded.compiled, context.now_ms), MAX_PREVIEW)
+    return ServiceSchedule(
+        schedule_id=schedule.schedule_id,
+        workflow_id=schedule.workflow_id,
+        version=schedule.workflow_version,
+        user_id=schedule.user_id,
+        cron_expr=_only_cron(schedule),
+        timezone=schedule.timezone,
+        start_at=schedule.start_at,
+        end_at=schedule.end_at,
+        next_run_at=schedule.next_run_at,
+        paused=schedule.paused,
+        jitter_ms=schedule.jitter_ms,
+        overlap_policy=schedule.overlap_policy,
+        catchup_policy=schedule.catchup_policy,
+        updated_at=schedule.updated_at,
+        preview=tuple(map(datetime_s, ticks)),
+    )
 
 
-@idempotent(ScheduleAck)
+def _only_cron(schedule: Schedule) -> str | None:
+    """Return the cron expression of a schedule that has no other source of ticks."""
+    has_others = schedule.calendars or schedule.intervals or schedule.rrules or schedule.times
+    return schedule.cron[0] if len(schedule.cron) == 1 and not has_others else None
+
+
+@idempotent(NoneType)
 def delete_schedule(
     context: OperationContext,
     schedule_id: str,
     *,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
-) -> ScheduleAck:
+) -> None:
     """Close a schedule: no tick starts any more."""
-    closed = crud.delete(context, schedule_id)
-    return ScheduleAck(closed.schedule_id, None)
+    crud.delete(context, schedule_id)
 
 
 def launch_run(  # noqa: PLR0913 - the parts of the request
@@ -144,11 +177,9 @@ def launch_run(  # noqa: PLR0913 - the parts of the request
     version: int | None = None,
     user_id: str | None = None,
     scheduled_for: When | None = None,
-) -> StartAck:
-    """Start a run of a workflow, once for each key."""
-    return StartAck(
-        start.start_run(context, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
-    )
+) -> bool:
+    """Start a run of a workflow, once for each key, and return whether the workflow exists."""
+    return start.start_run(context, workflow_id, version, user_id, scheduled_for, idempotency_key=idempotency_key)
 
 
 def list_cron(
@@ -189,13 +220,12 @@ def trigger_cron(context: OperationContext, name: str, *, request_id: str | None
 
 
 def _job(schedule: Schedule, paused: set[tuple[str, str, str]]) -> CronJob:
-    spec, queue = schedule.definition.spec, schedule.definition.action.queue
     return CronJob(
         name=schedule.schedule_id,
-        cron=spec.cron[0] if len(spec.cron) == 1 else None,
-        timezone=spec.timezone or "UTC",
-        queue=queue,
-        queue_paused=(schedule.namespace, "queue", queue) in paused,
+        cron=_only_cron(schedule),
+        timezone=schedule.timezone,
+        queue=schedule.queue,
+        queue_paused=(schedule.namespace, "queue", schedule.queue) in paused,
         paused=schedule.paused_at is not None,
         paused_at=schedule.paused_at,
         paused_by=schedule.paused_by,

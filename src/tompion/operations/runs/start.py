@@ -5,6 +5,7 @@ They are in the ledger as runs of a schedule without ticks.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from tompion.encoding.instant import When
@@ -23,6 +24,14 @@ from tompion.operations.validation import check_name, check_version
 
 SCHEDULE_PREFIX = "run-launcher/"
 """The prefix of the ids of schedules without ticks."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """The stored result of a start."""
+
+    run_id: str
+    workflow_exists: bool
 
 
 def start_run(  # noqa: PLR0913 - the parts of the request
@@ -46,10 +55,12 @@ def start_run(  # noqa: PLR0913 - the parts of the request
     action = Action(workflow_id=workflow_id, workflow_version=check_version(version), user_id=user_id)
     start = partial(_start, context, action, nominal_s, idempotency_key)
     request = [workflow_id, version, user_id, None if scheduled_for is None else nominal_s]
-    return answer_once(context, "start_run", f"launch {idempotency_key}", request, bool, start)
+    started = answer_once(context, "start_run", f"launch {idempotency_key}", request, StartedRun, start)
+    context.started.append(started.run_id)
+    return started.workflow_exists
 
 
-def _start(context: OperationContext, action: Action, nominal_s: int, key: str) -> bool:
+def _start(context: OperationContext, action: Action, nominal_s: int, key: str) -> StartedRun:
     schedule_id = f"{SCHEDULE_PREFIX}{action.workflow_id}"
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
     note = AuditEntry("start_run", None)
@@ -59,7 +70,7 @@ def _start(context: OperationContext, action: Action, nominal_s: int, key: str) 
     if loaded.row.state == "closed" or loaded.definition != definition:
         replace_definition(context, loaded, ScheduleInput(definition), note)
         loaded = open_schedule(context, schedule_id, None)
-    create_manual_run(context, loaded, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, request_key=key)
+    run = create_manual_run(context, loaded, RunSource.LAUNCH, Overlap.ALLOW, nominal_s=nominal_s, request_key=key)
     assert action.workflow_id is not None
     workflow = context.transaction.workflow_get(context.namespace, action.workflow_id, action.workflow_version)
-    return workflow is not None
+    return StartedRun(str(run.id), workflow is not None)

@@ -9,10 +9,11 @@ from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
+from tompion.model.bulk import ScheduleCount
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
-from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
+from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
@@ -34,7 +35,7 @@ from tompion.operations.schedules.repository import (
     schedule_view_of,
 )
 from tompion.operations.schedules.schedule_document import ScheduleInput, parse_schedule
-from tompion.operations.schedules.target_check import check_target, with_warnings
+from tompion.operations.schedules.target_check import check_target
 from tompion.operations.schedules.version_rows import (
     audit_document,
     is_same_version,
@@ -68,9 +69,8 @@ def create(
     name = f"s-{token_hex(8)}" if schedule_id is None else check_name("schedule_id", schedule_id, context.settings)
     deleted = reserve_id(context, name)
     schedule_input = parse_schedule(fields, context.settings)
-    warnings = check_target(context, schedule_input.definition.action)
-    schedule = create_definition(context, name, deleted, schedule_input, AuditEntry("create", request_id))
-    return with_warnings(schedule, warnings)
+    check_target(context, schedule_input.definition.action)
+    return create_definition(context, name, deleted, schedule_input, AuditEntry("create", request_id))
 
 
 @idempotent(Schedule)
@@ -85,10 +85,10 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     if schedule_id is None:
-        raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
+        raise InvalidField("schedule_id", "required; use create for a generated id")
     if conflict_token is not None:
         loaded = open_schedule(context, schedule_id, conflict_token)
         entry = AuditEntry("update", request_id)
@@ -100,8 +100,8 @@ def upsert(
     entry = AuditEntry("upsert", request_id)
     if existing is not None:
         return _replace_checked(context, existing, schedule_input, entry)
-    warnings = check_target(context, schedule_input.definition.action)
-    return with_warnings(insert_definition(context, schedule_id, schedule_input, entry), warnings)
+    check_target(context, schedule_input.definition.action)
+    return insert_definition(context, schedule_id, schedule_input, entry)
 
 
 @idempotent(Schedule)
@@ -141,9 +141,9 @@ def patch(
 def _replace_checked(
     context: OperationContext, loaded: LoadedSchedule, schedule_input: ScheduleInput, entry: AuditEntry
 ) -> Schedule:
-    """Write a new definition after a check of its target, and return the schedule with the warnings."""
-    warnings = check_target(context, schedule_input.definition.action, loaded.definition.action)
-    return with_warnings(replace_definition(context, loaded, schedule_input, entry), warnings)
+    """Write a new definition after a check of its target."""
+    check_target(context, schedule_input.definition.action, loaded.definition.action)
+    return replace_definition(context, loaded, schedule_input, entry)
 
 
 def get(context: OperationContext, schedule_id: str) -> Schedule:
@@ -175,9 +175,9 @@ def list_schedules(  # noqa: PLR0913 - the filters of a list
 ) -> Page[Schedule]:
     """Return schedules in the order of their ids. Deleted ones are listed only with ``status="closed"``.
 
-    A damaged schedule has the status ``damaged``, and ``degraded`` has the reason. A list has no payloads, and of the
-    options of an executor only those that identify the target, because the others may hold secrets. Use ``get`` for
-    the whole definition.
+    A damaged schedule has the status ``damaged``, and ``degraded`` has the reason. A list has no payloads and no
+    warnings, and of the options of an executor only those that identify the target, because the others may hold
+    secrets. Use ``get`` for the whole definition.
     """
     filters = schedule_filter(status, workflow_id, user_id, label, text)
     limit = page_limit(context, limit)
@@ -239,11 +239,10 @@ def _list_item(
 ) -> Schedule:
     """Return the view of a schedule. A damaged one must not hide the others."""
     try:
-        return schedule_view_of(context, load(context, row, state, version))
+        return schedule_view_of(context, load(context, row, state, version), check_target=False)
     except StoreError as error:
-        return replace(
-            schedule_view_of(context, placeholder(context, row, state, error)), status=ScheduleStatus.DAMAGED
-        )
+        damaged = schedule_view_of(context, placeholder(context, row, state, error), check_target=False)
+        return replace(damaged, status=ScheduleStatus.DAMAGED)
 
 
 # --- delete -----------------------------------------------------------------------------------------------------------
@@ -303,7 +302,7 @@ def reserve_id(context: OperationContext, schedule_id: str) -> ScheduleRow | Non
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
     row = context.transaction.schedule_get(context.namespace, schedule_id)
     if row is not None and row.state != ScheduleStatus.CLOSED:
-        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or upsert")
+        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or put it")
     return row
 
 
@@ -424,7 +423,7 @@ def replace_definition(
     changed, dropped_ranges = _with_version(context, loaded, definition)
     if was_closed:
         changed = _reopen(changed, may_never_fire=may_never_fire)
-    if schedule_input.remaining is not UNSET:
+    if schedule_input.remaining not in (UNSET, changed.state.remaining):  # the same number must not move the next fire
         edited = edit.set_remaining(changed.state, changed.compiled, schedule_input.remaining, now_ms)
         changed, dropped_ranges = changed._replace(state=edited.state), dropped_ranges + edited.dropped_ranges
     changed = _with_pause(context, changed, schedule_input)

@@ -19,7 +19,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.schedules.crud import insert_definition, replace_definition
 from tompion.operations.schedules.repository import AuditEntry, open_if_exists, schedule_view_of
 from tompion.operations.schedules.schedule_document import parse_schedule, without_defaults
-from tompion.operations.schedules.target_check import check_target, with_warnings
+from tompion.operations.schedules.target_check import check_target
 from tompion.operations.validation import check_name
 
 LABEL = "tompion.code"
@@ -32,29 +32,34 @@ def declare(context: OperationContext, /, schedule_id: str, **fields: Any) -> De
     definition = schedule_input.definition
     # A changed default of the service is not a change of the code, so the fingerprint ignores the defaults.
     declared = parse_schedule(fields, without_defaults(context.settings)).definition
-    labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(declared)}.items()))
+    labels = tuple(sorted({**dict(definition.labels), LABEL: _fingerprint(_without_label(declared))}.items()))
     schedule_input = schedule_input._replace(definition=replace(definition, labels=labels))
     entry = AuditEntry("declare", None)
     loaded = open_if_exists(context, schedule_id, closed=True)
     action = schedule_input.definition.action
     if loaded is None or loaded.row.state == "closed":
-        warnings = check_target(context, action)
+        check_target(context, action)
         schedule = (
             insert_definition(context, schedule_id, schedule_input, entry)
             if loaded is None
             else replace_definition(context, loaded, schedule_input, entry)
         )
-        return DeclareResult(with_warnings(schedule, warnings), "created")
+        return DeclareResult(schedule, "created")
     current = loaded.definition
     if dict(current.labels).get(LABEL) == dict(labels)[LABEL]:
         return DeclareResult(schedule_view_of(context, loaded), "unchanged", _drift(current, schedule_input.definition))
-    warnings = check_target(context, action, current.action)
-    return DeclareResult(with_warnings(replace_definition(context, loaded, schedule_input, entry), warnings), "updated")
+    check_target(context, action, current.action)
+    return DeclareResult(replace_definition(context, loaded, schedule_input, entry), "updated")
 
 
 def _fingerprint(definition: Definition) -> str:
     """Return a short hash of a declared definition."""
     return sha256(json.dumps(to_plain(definition), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_label(definition: Definition) -> Definition:
+    """Return a definition without the label of its fingerprint, which a document that was read has."""
+    return replace(definition, labels=tuple(pair for pair in definition.labels if pair[0] != LABEL))
 
 
 def _drift(current: Definition, definition: Definition) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.operations.context import OperationContext
 from tompion.operations.schedules.conflict_token import check_conflict_token
+from tompion.operations.schedules.target_check import target_warnings
 from tompion.operations.validation import check_name
 from tompion.operations.views import schedule_view
 from tompion.plan import edit
@@ -341,8 +342,8 @@ def save(
     return schedule_view_of(context, loaded._replace(row=row))
 
 
-def schedule_view_of(context: OperationContext, loaded: LoadedSchedule) -> Schedule:
-    """Return the public view of a schedule."""
+def schedule_view_of(context: OperationContext, loaded: LoadedSchedule, *, check_target: bool = True) -> Schedule:
+    """Return the public view of a schedule, with warnings about its target unless ``check_target`` is false."""
     return schedule_view(
         loaded.row,
         loaded.state,
@@ -350,6 +351,7 @@ def schedule_view_of(context: OperationContext, loaded: LoadedSchedule) -> Sched
         loaded.compiled,
         context.now_ms,
         exhausted=_is_exhausted(context, loaded.row, loaded.state),
+        warnings=target_warnings(context, loaded.definition.action) if check_target else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks that the target of a schedule exists when the schedule is written."""
+"""Checks that the target of a schedule exists: a write can be rejected, and a view has warnings."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import replace
 from typing import Any
 
 from tompion.errors import InvalidField
-from tompion.model.schedule import Action, Schedule
+from tompion.model.schedule import Action
 from tompion.operations.context import OperationContext
 
 
-def check_target(context: OperationContext, action: Action, current: Action | None = None) -> tuple[str, ...]:
-    """Return warnings about the target of an action. Raises if the target does not exist.
+def check_target(context: OperationContext, action: Action, current: Action | None = None) -> None:
+    """Raise if the target of an action does not exist.
 
     A target that the schedule has already is not rejected, so that its other fields can be changed.
     """
     try:
-        _check_workflow(context, action)
-        return () if context.check_target is None else context.check_target(action)
-    except InvalidField as error:
+        _check(context, action)
+    except InvalidField:
         if current is None or replace(current, user_id=action.user_id) != action:
             raise
+
+
+def target_warnings(context: OperationContext, action: Action) -> tuple[str, ...]:
+    """Return why the target of a stored schedule is missing, or may be missing where the run is executed."""
+    try:
+        return _check(context, action)
+    except InvalidField as error:
         return (str(error),)
-
-
-def with_warnings(schedule: Schedule, warnings: tuple[str, ...]) -> Schedule:
-    """Return a written schedule with the warnings about its target."""
-    return replace(schedule, warnings=warnings) if warnings else schedule
 
 
 def check_workflow_target(context: OperationContext, document: Mapping[str, Any]) -> None:
@@ -40,6 +41,11 @@ def check_workflow_target(context: OperationContext, document: Mapping[str, Any]
     except InvalidField as error:
         option = error.field.removeprefix(executor).removeprefix(".")
         raise InvalidField(f"document.options.{option}" if option else "document.executor", error.problem) from None
+
+
+def _check(context: OperationContext, action: Action) -> tuple[str, ...]:
+    _check_workflow(context, action)
+    return () if context.check_target is None else context.check_target(action)
 
 
 def _check_workflow(context: OperationContext, action: Action) -> None:

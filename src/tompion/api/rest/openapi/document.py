@@ -27,6 +27,7 @@ from tompion.operations.resources.calendars import put_calendar
 from tompion.operations.runs.remote_workers import claim_runs, register_worker
 from tompion.operations.schedules.backfills import backfill
 from tompion.operations.schedules.control import skip
+from tompion.operations.schedules.schedule_document import SHORT_NAMES
 
 ERRORS = {
     400: ("BadRequest", "The request is not valid. The problem names the field."),
@@ -289,7 +290,10 @@ def _document_fields(route: Route) -> Schema:
     fields: Schema = SCHEDULE_DOCUMENT["properties"]
     if route.operation is not upsert_schedule:
         return fields
-    return {**fields, **{alias: fields.get(name, {"type": "string"}) for alias, name in ALIASES.items()}}
+    return {
+        **fields,
+        **{alias: fields.get(name, {"type": "string"}) for alias, name in {**SHORT_NAMES, **ALIASES}.items()},
+    }
 
 
 def _responses(route: Route, schemas: Schemas) -> Schema:

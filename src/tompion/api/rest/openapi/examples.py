@@ -32,6 +32,15 @@ PARAMETERS: dict[str, Any] = {
 _AT, _LATER, _NEXT = "2027-01-15T08:00:30Z", "2027-01-15T08:01:00Z", "2027-01-18T08:00:00Z"
 _UPSERTED = {"schedule_id": "report", "next_run_at": _NEXT}
 _PAUSED = {"schedule_id": "report", "next_run_at": None}
+_SERVICE_SCHEDULE = {
+    "schedule_id": "report", "workflow_id": "nightly-etl", "version": 1, "user_id": "u-17", "cron_expr": "0 9 * * *",
+    "timezone": "Europe/Berlin", "start_at": None, "end_at": None, "next_run_at": "2027-01-16T08:00:00Z",
+    "paused": False, "jitter_ms": 0, "overlap_policy": "skip", "catchup_policy": "none", "updated_at": _AT,
+    "preview": [
+        "2027-01-16T08:00:00Z", "2027-01-17T08:00:00Z", "2027-01-18T08:00:00Z", "2027-01-19T08:00:00Z",
+        "2027-01-20T08:00:00Z",
+    ],
+}  # fmt: skip
 _KEY = {
     "key_id": PARAMETERS["key_id"], "namespace": "default", "role": "editor", "name": "ci", "created_by": "local",
     "created_at": _AT, "expires_at": "2030-01-01T00:00:00Z", "revoked_at": None,
@@ -92,9 +101,8 @@ RESPONSES: dict[str, Any] = {
     "create_key": {"key": _KEY, "secret": "tpn_1f2e3d4c5b6a_0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978"},
     "list_notifications": {"items": [_NOTIFICATION], "next_page": None},
     "upsert_schedule": _UPSERTED,
-    "pause_schedule": _PAUSED,
-    "delete_schedule": _PAUSED,
-    "launch_run": {"started": True},
+    "get_schedule": _SERVICE_SCHEDULE,
+    "launch_run": True,
     "list_cron": {"items": [_CRON_JOB], "next_page": None},
     "pause_cron": _PAUSED,
     "resume_cron": _UPSERTED,
@@ -124,7 +132,6 @@ def example_response(name: str) -> Any:
         "retry_run": RECORDED["trigger"],
         "trigger_cron": RECORDED["trigger"],
         "declare": {"schedule": RECORDED["create"], "outcome": "created", "drift": []},
-        "show_schedule": {"schedule": RECORDED["get"], "next_fire_times": [_NEXT, "2027-01-19T08:00:00Z"]},
     }
     return derived[name]
 
