@@ -44,6 +44,9 @@ COUNTERS: dict[str, MetricEntry] = {
     "tompion_runs_skipped_overlap": MetricEntry(
         "runs_skipped_overlap", (), "Runs skipped because the previous run was still running."
     ),
+    "tompion_launches_postponed": MetricEntry(
+        "launches_postponed", (), "Launches that did not reach their target and are repeated later."
+    ),
     "tompion_runs_failed_launch": MetricEntry("runs_failed_launch", (), "Runs that their executor could not launch."),
     "tompion_schedules_skipped": MetricEntry("schedules_skipped", (), "Due schedules that started no run."),
     "tompion_lock_expired": MetricEntry("lock_expired", (), "Runs whose instance died or lost its lease."),
@@ -95,6 +98,7 @@ HISTOGRAMS: dict[str, MetricEntry] = {
     "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "Duration of HTTP requests."),
 }
 GAUGES: dict[str, str] = {
+    "tompion_targets_unreachable": "Targets that launches of this instance cannot reach.",
     "tompion_clock_skew_seconds": "Clock of this machine minus the clock of the database.",
     "tompion_runs_active": "Runs that this process executes now.",
     "tompion_store_up": "1 if the store answers, 0 if not.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tompion.config.settings import Settings
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.launcher import Launcher
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
@@ -79,7 +80,8 @@ class Engine:
         signals = EngineSignals()
         self.signals: EngineSignals = signals
         self.health: EngineHealth = EngineHealth(context)
-        launcher = Launcher(context, executors, WorkflowLookup(store), pause)
+        outages = TargetOutages(lambda: int(clock.now() * 1000) - context.skew_ms, self.settings)
+        launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
         self.launcher: Launcher = launcher
         self._store = store
         self._executors = executors
@@ -102,7 +104,9 @@ class Engine:
         self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active), clock_skew_seconds=lambda: context.skew_ms / 1000
+            runs_active=lambda: len(launcher.active),
+            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            targets_unreachable=outages.count,
         )
 
     def apply(self, result: StepResult) -> None:

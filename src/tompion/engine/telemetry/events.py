@@ -24,6 +24,7 @@ _LEVELS = {
     "warning": logging.WARNING,
     "paused": logging.WARNING,
     "retried": logging.WARNING,
+    "waiting": logging.WARNING,
     "missed": logging.WARNING,
 }
 _FAILED = ("FAILED", "TIMED_OUT")

@@ -91,6 +91,8 @@ class StepMetrics:
             return
         others = [outcome for outcome in outcomes if outcome.state is not RunState.SUCCESS]
         for outcome, name in zip(others, self._namespaces(others), strict=True):
+            if outcome.reason is Reason.TARGET_UNREACHABLE:
+                continue  # the launcher counts it
             if outcome[:3] in result.retried:
                 metrics.count("runs_retried", 1, (metrics.namespace(name),))
             elif outcome.state in FINAL:
