@@ -16,6 +16,7 @@ from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, insight_stubs, resource_stubs, run_stubs, schedule_stubs
 from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit_chain import AuditVerification
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import (
     DeclareResult,
@@ -31,13 +32,11 @@ from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import (
     Backfill,
-    BulkResult,
     Change,
     Description,
     DroppedTicks,
     Run,
     Schedule,
-    ScheduleCount,
     Version,
     Workflow,
 )

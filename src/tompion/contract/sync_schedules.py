@@ -17,20 +17,11 @@ from tompion.contract.fields import (
 )
 from tompion.contract.stubs import insight_stubs, run_stubs, schedule_stubs
 from tompion.encoding.instant import When
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, SameSpecSchedule, ScheduleSummary
 from tompion.model.page import Page
-from tompion.model.schedule import (
-    Backfill,
-    BulkResult,
-    Change,
-    Description,
-    DroppedTicks,
-    Run,
-    Schedule,
-    ScheduleCount,
-    Version,
-)
+from tompion.model.schedule import Backfill, Change, Description, DroppedTicks, Run, Schedule, Version
 from tompion.model.spec import Preview
 from tompion.model.verification import Verification
 

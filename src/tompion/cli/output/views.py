@@ -12,6 +12,7 @@ from tompion.cli.output.tables import Column, absolute, facts, heading, length, 
 from tompion.model.action_options import listed_options
 
 if TYPE_CHECKING:
+    from tompion.model.bulk import ScheduleCount
     from tompion.model.hint import Outlook
     from tompion.model.insight import SameSpecSchedule
     from tompion.model.page import Page
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         Version,
     )
     from tompion.model.verification import Verification

@@ -6,10 +6,11 @@ from typing import Any
 
 from tompion.contract.stubs import operation_in
 from tompion.encoding.instant import When
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import DeclareResult
 from tompion.model.page import Page
-from tompion.model.schedule import Backfill, BulkResult, Change, Run, Schedule, ScheduleCount, Version
+from tompion.model.schedule import Backfill, Change, Run, Schedule, Version
 
 
 @operation_in("schedules.crud")

@@ -9,10 +9,11 @@ from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
+from tompion.model.bulk import ScheduleCount
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
-from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
+from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
@@ -340,7 +341,7 @@ def insert_definition(
     remaining = None if schedule_input.remaining is UNSET else schedule_input.remaining
     state = edit.new_state(compiled, now_ms, remaining=remaining)
     note = None if schedule_input.note is UNSET else schedule_input.note
-    row = row._replace(pause_note=note)
+    row = row._replace(pause_note=note, zones=compiled.zones)
     if schedule_input.paused is True:
         row, state = pause_schedule(row, state, paused_by=context.actor, note=note, now_ms=now_ms)
     if not may_never_fire:
