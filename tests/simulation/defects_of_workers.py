@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation.scenario import ObservedStore
+from tests.simulation.observed_store import ObservedStore
 from tests.support.planting import Patches, defect
 from tompion.engine import instance_watch
 from tompion.engine.execution.launcher import Launcher

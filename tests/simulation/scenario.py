@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from tests.simulation.checkers import Evidence, check, read_ledger
+from tests.simulation.observed_store import ObservedStore
 from tests.simulation.observer import Observer
 from tests.simulation.workload import (
     SERVED_BY_ALL,
@@ -40,7 +41,7 @@ from tompion.operations.resources import targets
 from tompion.operations.schedules import crud
 from tompion.runtime import clock
 from tompion.runtime.clock import pause
-from tompion.store.base import Store, Transaction, Work
+from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import Execution, RecordingExecutor
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
@@ -141,46 +142,6 @@ class SimClock:
 
     def now(self) -> float:
         return BEGIN + self._loop.time() + self.offset_s
-
-
-class ObservedStore(Store):
-    """The real store, which calls an observer after every commit."""
-
-    def __init__(self, store: SqliteStore, committed: Callable[[], None]) -> None:
-        self._store = store
-        self._committed = committed
-        self.present: set[int] = set()
-        self._known: set[int] = set()
-
-    def write(self, work: Work[T]) -> Future[T]:
-        future = self._store.write(work)
-        self._committed()
-        return future
-
-    def read(self, work: Work[T]) -> Future[T]:
-        return self._store.read(work)
-
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        return self._store.subscribe(wake)
-
-    def hold_presence(self, instance_id: int) -> None:
-        self.present.add(instance_id)
-        self._known.add(instance_id)
-
-    def drop_presence(self, instance_id: int) -> None:
-        self.present.discard(instance_id)
-
-    def find_absent(self, own_id: int) -> Future[dict[int, int]]:
-        return self._store.read(
-            lambda transaction: {
-                lease.instance_id: lease.heartbeat_ms
-                for lease in transaction.lease_list_valid(transaction.now_ms(), own_id)
-                if lease.instance_id in self._known - self.present
-            }
-        )
-
-    def close(self) -> None:
-        self._store.close()
 
 
 class Scenario:

@@ -121,7 +121,7 @@ def test_free_lock_counts_on_the_host_of_a_process_that_has_ended(migrated_url: 
         store.close()
 
 
-def test_gone_process_is_told_by_host_and_number() -> None:
+def test_gone_process_is_found_by_host_and_number() -> None:
     host = socket.gethostname()
     assert not is_gone_process(f"{host}:{os.getppid()}")
     assert is_gone_process(f"{host}:{os.getpid()}"), "a container starts again with the same number"

@@ -1,8 +1,8 @@
 """Locks that end with a process: one byte per instance in a file beside the database.
 
 The operating system releases the lock of a process that ends in any way. A byte that was written and is not locked
-belongs to a process that has ended. The locks belong to the open file, so that several stores of one process can tell
-each other's instances apart. A child that is forked without ``exec`` keeps them.
+belongs to a process that has ended. The locks belong to the open file, so that several stores of one process see each
+other's locks. A child that is forked without ``exec`` keeps them.
 """
 
 from __future__ import annotations
