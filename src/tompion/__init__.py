@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         Version,
         Workflow,
     )
+    from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
     from tompion.model.spec import (
         CalendarDocument,
         ClockChange,
@@ -221,6 +222,7 @@ __all__ = [
     "Runs",
     "SameSpecSchedule",
     "Schedule",
+    "ScheduleAck",
     "ScheduleClosed",
     "ScheduleCount",
     "ScheduleFields",
@@ -229,6 +231,7 @@ __all__ = [
     "Schedules",
     "SchemaOutdated",
     "SchemaTooNew",
+    "ServiceSchedule",
     "Settings",
     "Spec",
     "SpecDocument",
@@ -346,11 +349,13 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Runs": "tompion.contract.sync_methods",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
+        "ScheduleAck": "tompion.model.service_schedule",
         "ScheduleCount": "tompion.model.schedule",
         "ScheduleFields": "tompion.contract.fields",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",
         "Schedules": "tompion.contract.sync_schedules",
+        "ServiceSchedule": "tompion.model.service_schedule",
         "Settings": "tompion.config.settings",
         "Spec": "tompion.sdk.spec",
         "SpecDocument": "tompion.model.spec",

@@ -40,7 +40,7 @@ from tompion.errors import Forbidden, StoreUnavailable, TompionError
 from tompion.model.insight import DeclareResult
 from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
-from tompion.operations.compat.service_routes import ScheduleAck
+from tompion.model.service_schedule import ScheduleAck
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_namespace

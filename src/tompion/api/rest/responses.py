@@ -21,9 +21,9 @@ from tompion.model.hint import Outlook
 from tompion.model.insight import DeclareResult
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
+from tompion.model.service_schedule import ScheduleAck
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
-from tompion.operations.compat.service_routes import ScheduleAck
 
 CREATED, NO_CONTENT, NOT_MODIFIED = 201, 204, 304
 MIN_COMPRESSED_BYTES = 4_096
