@@ -299,6 +299,16 @@ def _limits(ledger: Ledger, run: RunRow) -> list[int]:
     return [limit for row in versions if (limit := stored_policy(row.policy).max_execution_ms) is not None]
 
 
+def no_run_fails_before_its_launch_deadline(ledger: Ledger) -> Iterator[str]:
+    """A run whose target was down has waited for it until its deadline."""
+    default_ms = ledger.evidence.settings.launch_deadline_ms
+    for run in (run for runs in ledger.runs.values() for run in runs if run.reason == "launch_failed"):
+        limits = [stored_policy(row.policy).launch_wait_ms(default_ms) for row in ledger.versions[run.schedule_key]]
+        waited_ms = (run.finished_ms or 0) - run.decided_ms
+        if waited_ms < min(limits) and not ledger.evidence.clock_stepped:
+            yield f"{run.id} failed after {waited_ms} ms, although it may wait for {min(limits)} ms"
+
+
 def final_states_are_sticky(ledger: Ledger) -> Iterator[str]:
     """A run that has ended never changes."""
     for runs in ledger.runs.values():
@@ -472,6 +482,7 @@ CHECKERS: tuple[Callable[[Ledger], Iterator[str]], ...] = (
     outcomes_are_of_the_last_attempt,
     skips_are_legal,
     endings_are_justified,
+    no_run_fails_before_its_launch_deadline,
     final_states_are_sticky,
     no_work_is_stuck,
     limits_hold,

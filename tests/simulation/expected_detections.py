@@ -21,6 +21,7 @@ EXPECTED_DETECTIONS = {
     "a_cancelled_retry_keeps_its_slot": Detection("counters", 14),
     "a_delete_leaves_retries_waiting": Detection("nothing after a delete", 24),
     "a_deleted_schedule_fires": Detection("nothing starts once deleted", 28),
+    "a_launch_fails_while_its_target_is_down": Detection("no run fails before its launch deadline"),
     "a_late_failure_opens_a_run_again": Detection("final states are sticky"),
     "a_late_tick_counts_as_missed": Detection("drops are legal", 7),
     "a_minimum_interval_applies_without_being_set": Detection("skips are legal", 8),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.dispatcher import NotificationSender, notification_body
+from tompion.engine.notifications.delivery import NotificationSender, notification_body
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput

@@ -135,6 +135,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("schedules.unskip", "report", request_id="u1"),
         step("schedules.unskip", "report", request_id="u1"),
         step("backfill", "report", "2027-01-04T00:00:00Z", "2027-01-08T23:00:00Z", only="missing", request_id="b1"),
+        step("backfill", "report", "2027-01-04T00:00:00Z", "2027-01-08T23:00:00Z", only="missing", dry_run=True),
         step("schedules.backfills", "report"),
         step("schedules.get_backfill", 3),
         step("schedules.cancel_backfill", 3),
