@@ -79,7 +79,9 @@ if TYPE_CHECKING:
         RecentOutcome,
         RunCounts,
         SameSpecSchedule,
+        ScheduleAck,
         ScheduleSummary,
+        ServiceSchedule,
         SpecGroup,
         Stats,
         StatsBucket,
@@ -105,7 +107,6 @@ if TYPE_CHECKING:
         Version,
         Workflow,
     )
-    from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
     from tompion.model.spec import (
         CalendarDocument,
         ClockChange,
@@ -351,13 +352,13 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Runs": "tompion.contract.sync_methods",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
-        "ScheduleAck": "tompion.model.service_schedule",
+        "ScheduleAck": "tompion.model.insight",
         "ScheduleCount": "tompion.model.bulk",
         "ScheduleFields": "tompion.contract.fields",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",
         "Schedules": "tompion.contract.sync_schedules",
-        "ServiceSchedule": "tompion.model.service_schedule",
+        "ServiceSchedule": "tompion.model.insight",
         "Settings": "tompion.config.settings",
         "Spec": "tompion.sdk.spec",
         "SpecDocument": "tompion.model.spec",

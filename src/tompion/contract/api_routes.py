@@ -24,7 +24,9 @@ from tompion.model.insight import (
     Forecast,
     Problems,
     SameSpecSchedule,
+    ScheduleAck,
     ScheduleSummary,
+    ServiceSchedule,
     Stats,
     Upcoming,
 )
@@ -40,7 +42,6 @@ from tompion.model.schedule import (
     Version,
     Workflow,
 )
-from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
 from tompion.model.spec import NamedCalendar, Preview
 from tompion.model.verification import Verification
 from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, ReportAck, Worker

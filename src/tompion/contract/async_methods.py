@@ -12,11 +12,10 @@ from tompion.contract.stubs import insight_stubs, resource_stubs, run_stubs, sch
 from tompion.encoding.instant import When
 from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit_chain import AuditVerification
-from tompion.model.insight import Forecast, Problems, Stats, Upcoming
+from tompion.model.insight import Forecast, Problems, ScheduleAck, ServiceSchedule, Stats, Upcoming
 from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Run, Workflow
-from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import InstanceInfo, Queue, ReportAck
 

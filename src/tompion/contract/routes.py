@@ -8,10 +8,10 @@ from typing import Any
 from tompion.contract.api_routes import API_ROUTES, COMPATIBILITY, PREFIX, REGISTRAR_ROUTES, Route
 from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, resource_stubs, schedule_stubs
+from tompion.model.insight import ScheduleAck
 from tompion.model.page import Page
 from tompion.model.schedule import Run
 from tompion.model.service_info import EffectiveConfig, Health
-from tompion.model.service_schedule import ScheduleAck
 from tompion.model.web_session import WebSession
 from tompion.model.worker import Queue
 from tompion.operations.compat import service_routes

@@ -18,10 +18,9 @@ from tompion.contract.api_routes import PREFIX, Route
 from tompion.contract.json import encode
 from tompion.model.api_key import NewKey
 from tompion.model.hint import Outlook
-from tompion.model.insight import DeclareResult
+from tompion.model.insight import DeclareResult, ScheduleAck
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
-from tompion.model.service_schedule import ScheduleAck
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
 

@@ -8,10 +8,9 @@ from tompion.contract.stubs import operation_in
 from tompion.encoding.instant import When
 from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
-from tompion.model.insight import DeclareResult
+from tompion.model.insight import DeclareResult, ScheduleAck, ServiceSchedule
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Change, Run, Schedule, Version
-from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
 
 
 @operation_in("schedules.crud")

@@ -15,9 +15,9 @@ from typing import Any
 
 from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField
+from tompion.model.insight import ScheduleAck, ServiceSchedule
 from tompion.model.page import Page
 from tompion.model.schedule import Run, Schedule
-from tompion.model.service_schedule import ScheduleAck, ServiceSchedule
 from tompion.operations import paging
 from tompion.operations.compat.temporal_reads import load_open_schedule
 from tompion.operations.context import OperationContext
