@@ -25,6 +25,7 @@ from tests.simulation.workload import (
     Request,
     draw_cancellations,
     draw_fields,
+    draw_outages,
     draw_requests,
     edits_without_change,
     is_rejection,
@@ -32,7 +33,8 @@ from tests.simulation.workload import (
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.executors.base import Completed, RunContext
+from tompion.errors import TargetUnreachable
+from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.callback_token import CALLBACKS
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
@@ -122,6 +124,18 @@ class FlakyReceiver:
         """Do nothing, because the receiver has no resources."""
 
 
+class FragileExecutor(RecordingExecutor):
+    """Records every run, except while its target is down. ``outages`` are the seconds from and until which it is."""
+
+    outages: tuple[tuple[float, float], ...] = ()
+
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+        second = asyncio.get_running_loop().time()
+        if any(start <= second < end for start, end in self.outages):
+            raise TargetUnreachable("the target is down")
+        return await super().run(dag, meta)
+
+
 class Verdict(NamedTuple):
     """The result of a scenario."""
 
@@ -167,6 +181,7 @@ class Scenario:
         self.freezes = Random(f"{seed}/freezes")
         self.freeze_rate = self.freezes.choice((0.0, 0.0, 0.0, 0.01, 0.03))
         self.crashing_share = Random(f"{seed}/crashing").choice((0.0, 0.0, 0.0, 0.02, 0.1))
+        self.outages = draw_outages(seed, FAULTS_S)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
         self.unchanged: set[str] = set()
@@ -209,7 +224,8 @@ class Scenario:
                 crash()
             return plan
 
-        executor = RecordingExecutor(self.clock.now, launch)
+        executor = FragileExecutor(self.clock.now, launch)
+        executor.outages = self.outages
         executor.executions = self.executions
         return executor
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tests.conformance.api.scenarios import step
+from tests.conformance.api.scenarios import REGISTRAR_STEPS, step
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
@@ -114,6 +114,7 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
+    *REGISTRAR_STEPS,
     step("schedules.pause_matching"),
     step("schedules.summaries", ["s1", "missing", "s0"]),
     step("schedules.summaries", [""]),
@@ -200,7 +201,7 @@ def option_words(name: str, field: str, value: Any) -> list[str]:
     if field == "exclude" and set(value) == {"named"}:
         return [f"--exclude-calendar={calendar}" for calendar in value["named"]]
     if name in DEFINING and (field not in FIELDS or value is None):
-        return [f"--set={field}={json.dumps(value)}"]
+        return [f"--set={field}={json.dumps(value, default=text_of)}"]
     if value is True:
         return [flag]
     if field == "labels":
@@ -220,7 +221,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return f"{int(value.total_seconds())}s"
+        return f"{value.total_seconds()}s"
     if isinstance(value, Mapping):
         return json.dumps(value)
     return "/".join(map(text_of, value)) if isinstance(value, list | tuple) else str(value)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
-from tompion.contract.calls import SyncCaller, SyncGroup
-from tompion.contract.fields import ReportEvent, RoleName, SourceOfRun, StatusOfRun
+from tompion.contract.calls import SyncCaller, SyncGroup, show_fields
+from tompion.contract.fields import ReportEvent, RoleName, ScheduleFields, SourceOfRun, StatusOfRun
 from tompion.contract.stubs import insight_stubs, resource_stubs, run_stubs, schedule_stubs
 from tompion.contract.sync_schedules import Schedules, SyncVerbs
 from tompion.encoding.instant import When
 from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit_chain import AuditVerification
-from tompion.model.insight import Forecast, Problems, Stats, Upcoming
+from tompion.model.insight import Forecast, Problems, ScheduleAck, ServiceSchedule, Stats, Upcoming
 from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Run, Workflow
@@ -47,6 +47,34 @@ class SyncInsight(SyncCaller):
         return self._read(insight_stubs.problems, locals())
 
 
+class SyncRegistrar(SyncCaller):
+    """Registers schedules, with the names and shapes of the specification."""
+
+    @show_fields
+    def upsert_schedule(
+        self, schedule_id: str | None = None, *, request_id: str | None = None, **fields: Unpack[ScheduleFields]
+    ) -> ScheduleAck:
+        """Create or replace a schedule. Without an id, one is generated.
+
+        A deployer may upload the workflow after its schedule, so the workflow need not exist.
+        """
+        return self._write(schedule_stubs.upsert_schedule, locals())
+
+    def pause_schedule(
+        self, schedule_id: str, paused: bool = True, *, paused_by: str | None = None, request_id: str | None = None
+    ) -> None:
+        """Pause or resume a schedule."""
+        self._write(schedule_stubs.pause_schedule, locals())
+
+    def delete_schedule(self, schedule_id: str, *, request_id: str | None = None) -> None:
+        """Close a schedule: no tick starts any more."""
+        self._write(schedule_stubs.delete_schedule, locals())
+
+    def get_schedule(self, schedule_id: str) -> ServiceSchedule:
+        """Return a schedule that is not deleted, and its next five fire times."""
+        return self._read(schedule_stubs.get_schedule, locals())
+
+
 class Runs(SyncGroup):
     """All methods of runs."""
 
@@ -67,7 +95,7 @@ class Runs(SyncGroup):
 
         A page may be short or empty and still have a next page, because the number of runs read for each page is
         limited. A
-        list has no results, because they may be long. Use ``get_run`` for the result.
+        list has no results, because they may be long. Read one run for its result.
         """
         return self._read(run_stubs.recent_runs, locals())
 
@@ -133,7 +161,7 @@ class Workflows(SyncGroup):
     def list(self, *, limit: int = 50, after: str | None = None) -> Page[Workflow]:
         """Return the newest version of each workflow, by id.
 
-        A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for
+        A list has only the executor of each document, because the rest may hold secrets. Read one workflow for
         the
         document.
         """
@@ -229,7 +257,7 @@ class Audit(SyncGroup):
         return self._read(insight_stubs.verify_audit, locals())
 
 
-class SyncMethods(SyncVerbs, SyncInsight):
+class SyncMethods(SyncVerbs, SyncInsight, SyncRegistrar):
     """Every operation as a method: the everyday verbs, and a group for each kind of resource."""
 
     @property

@@ -9,7 +9,8 @@
                          CANCELLED           └──►     TIMED_OUT
 
 PLANNED waits for its fire time. BUFFERED waits for an earlier run. ENQUEUED belongs to an instance, or to the first one
-that claims it. STARTED is executing. A retry goes back to ENQUEUED. The states on the right are final.
+that claims it. STARTED is executing. A retry, or a launch that did not reach its target, goes back to ENQUEUED. The
+states on the right are final.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Reason(StrEnum):
     SHADOW = "shadow"
     DELETED = "deleted"
     TARGET_PAUSED = "target_paused"
+    TARGET_UNREACHABLE = "target_unreachable"
     RETRY = "retry"
     LAUNCH_FAILED = "launch_failed"
     WORKER_LOST = "worker_lost"

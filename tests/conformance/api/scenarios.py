@@ -37,12 +37,28 @@ INSIGHT_STEPS = [
 ]
 """The reads of the web UI."""
 
+REGISTRAR_STEPS = [
+    step("upsert_schedule", "deployed", workflow_id="flow", version=1, user_id="u1", cron_expr="0 9 * * *"),
+    step("upsert_schedule", "deployed", workflow_id="flow", cron_expr="0 9 * * *", timezone="Mars/X"),
+    step("get_schedule", "deployed"),
+    step("pause_schedule", "deployed", True),
+    step("pause_schedule", "deployed", paused=False),
+    step("delete_schedule", "deployed"),
+    step("get_schedule", "deployed"),
+]
+"""The methods that the specification names. The command line has other names for them."""
+
 SCENARIOS: dict[str, list[Step]] = {
+    "registrar": REGISTRAR_STEPS,
     "schedule lifecycle": [
         step("create", "report", **DAILY, labels={"team": "a"}, catchup_window="1h", payload={"n": [1, None]}),
         step("get", "report"),
         step("put", "report", **DAILY, overlap_policy="buffer_all", max_execution_ms=5_000),
         step("patch", "report", description="every morning", timezone=None),
+        step("patch", "report", retry_delay_ms="30s", jitter_ms="1m", max_interval_ms=None),
+        step("patch", "report", retry_delay_ms=timedelta(seconds=1.5), min_interval_ms=timedelta(minutes=2)),
+        step("patch", "report", retry_delay_ms="30"),
+        step("patch", "report", http={"url": "https://example.org/run", "timeout_ms": "2m"}),
         step("update", "report", cron="@hourly", workflow_id="flow"),
         step("workflows.put", "flow", {"function": "tasks:a"}),
         step("update", "report", cron="@hourly", workflow_id="flow", workflow_version=3),
@@ -119,6 +135,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("schedules.unskip", "report", request_id="u1"),
         step("schedules.unskip", "report", request_id="u1"),
         step("backfill", "report", "2027-01-04T00:00:00Z", "2027-01-08T23:00:00Z", only="missing", request_id="b1"),
+        step("backfill", "report", "2027-01-04T00:00:00Z", "2027-01-08T23:00:00Z", only="missing", dry_run=True),
         step("schedules.backfills", "report"),
         step("schedules.get_backfill", 3),
         step("schedules.cancel_backfill", 3),

@@ -167,7 +167,7 @@ def test_function_that_ignores_its_deadline_is_given_up(harness: EngineHarness) 
 
 
 def test_failed_launch_is_tried_three_times(harness: EngineHarness) -> None:
-    harness.create(max_attempts=5)
+    harness.create()
 
     def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchError("no such function")

@@ -15,13 +15,13 @@ from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.errors import LaunchError
+from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
-from tompion.runtime.metrics_registry import OTHER, Metrics
+from tompion.runtime.metric_values import OTHER, Metrics
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -168,6 +168,20 @@ def test_failed_launch_is_counted(harness: EngineHarness) -> None:
 
     harness.plan = refuse
     assert number(run_engine(harness, passing(40)), "tompion_runs_failed_launch_total") == 1
+
+
+def test_launch_that_does_not_reach_its_target_is_counted(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+
+    def fail(_: RunContext) -> tuple[float, Completed]:
+        raise TargetUnreachable("cannot reach it")
+
+    harness.plan = fail
+    engine = run_engine(harness, passing(30.5))
+    assert number(engine, "tompion_launches_postponed_total") == 1
+    assert number(engine, "tompion_targets_unreachable") == 1
+    assert number(engine, "tompion_runs_failed_launch_total") == 0
+    assert number(engine, "tompion_runs_retried_total", namespace="default") is None
 
 
 def test_retry_is_counted(harness: EngineHarness) -> None:

@@ -187,7 +187,7 @@ class ScheduleImporter:
             raise AlreadyExists(f"schedule {schedule_id!r} exists already")
 
     async def _create(self, schedule_id: str, fields: dict[str, Any], document: dict[str, Any]) -> None:
-        workflow = await self.home.put_workflow(f"{WORKFLOW_PREFIX}{schedule_id}", document)
+        workflow = await self.home.workflows.put(f"{WORKFLOW_PREFIX}{schedule_id}", document)
         action = {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
         await self.home.create(schedule_id, **fields, **action)
 

@@ -36,7 +36,7 @@ class RescueStep:
         rows = transaction.run_claim(number, now_ms, queues, limit)
         if may_claim_suspect and len(rows) < limit:
             rows += transaction.run_claim_suspect(number, now_ms, queues)
-        result = self._result(transaction, rows, now_ms)
+        result = self._result(transaction, sorted(rows, key=_launch_order), now_ms)
         result.expired_leases = expired
         return result
 
@@ -81,6 +81,10 @@ class RescueStep:
             discarded = _must_not_start(row, states.get(row.schedule_key))
             (result.discarded if discarded else result.launches).append((row, compiled))
         return result
+
+
+def _launch_order(row: RunRow) -> tuple[int, int, int]:
+    return row.fire_ms, row.nominal_s, row.schedule_key
 
 
 def _must_not_start(row: RunRow, state: ScheduleState | None) -> bool:

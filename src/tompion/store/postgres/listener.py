@@ -1,4 +1,4 @@
-"""Listens for NOTIFY: one connection and one thread for all subscribers.
+"""Listens for NOTIFY: one connection and one thread for all subscribers. ``driver.py`` sends the NOTIFY.
 
 The same connection holds the locks of the instances of this process, which show other processes that it is alive.
 """

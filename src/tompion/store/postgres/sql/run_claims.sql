@@ -1,5 +1,6 @@
 -- name: run_claim
--- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
+-- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired. Runs that wait for the
+-- same target are due at the same time, so the oldest come first.
 WITH picked AS MATERIALIZED (
     SELECT r.run_number FROM schedule_runs r
     JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
@@ -7,7 +8,7 @@ WITH picked AS MATERIALIZED (
       AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
       AND r.pickups + (r.owner IS NOT NULL)::int < %(suspect_pickups)s
       AND v.action::json ->> 'queue' = ANY (%(queues)s::text[])
-    ORDER BY r.due_ms LIMIT %(limit)s
+    ORDER BY r.due_ms, r.fire_ms, r.nominal_s LIMIT %(limit)s
     FOR UPDATE OF r SKIP LOCKED
 )
 UPDATE schedule_runs SET

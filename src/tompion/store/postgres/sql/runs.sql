@@ -32,14 +32,17 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nomina
   USING (schedule_key, nominal_s, origin);
 
 -- name: run_settle
--- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight. A cancellation
+-- that was requested meanwhile applies to the next attempt.
 UPDATE schedule_runs r SET
     state = n.state, attempt = n.attempt, failures = n.failures,
-    reason = coalesce(n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END),
+    reason = coalesce(
+        n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN r.reason END
+    ),
     due_ms = n.due_ms, owner = n.owner, started_ms = coalesce(n.started_ms, r.started_ms),
     finished_ms = n.finished_ms, error = n.error,
-    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false,
-    report = NULL
+    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), report = NULL,
+    cancel_requested = r.cancel_requested AND n.state = 'ENQUEUED'
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
@@ -51,7 +54,8 @@ RETURNING r.schedule_key, r.nominal_s, r.origin;
 -- name: run_finish_fast
 -- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs r SET
-    state = 'SUCCESS', reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END, due_ms = NULL,
+    state = 'SUCCESS', due_ms = NULL,
+    reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN r.reason END,
     owner = NULL, started_ms = coalesce(n.started_ms, r.started_ms), finished_ms = n.finished_ms, error = NULL,
     result = NULL, cancel_requested = false
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS n ({fast_finish})

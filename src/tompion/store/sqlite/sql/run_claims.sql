@@ -1,5 +1,6 @@
 -- name: run_claim
--- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
+-- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired. Runs that wait for the
+-- same target are due at the same time, so the oldest come first.
 UPDATE schedule_runs SET
     pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
 WHERE run_number IN (
@@ -8,7 +9,7 @@ WHERE run_number IN (
     WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
       AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND r.pickups + (r.owner IS NOT NULL) < :suspect_pickups
       AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
-    ORDER BY r.due_ms LIMIT :limit
+    ORDER BY r.due_ms, r.fire_ms, r.nominal_s LIMIT :limit
 )
 RETURNING {run};
 

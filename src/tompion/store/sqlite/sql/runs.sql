@@ -21,19 +21,22 @@ SELECT schedule_key, nominal_s, origin, run_number FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;
 
 -- name: run_settle
--- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight. A cancellation
+-- that was requested meanwhile applies to the next attempt.
 UPDATE schedule_runs SET
     state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
-    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
+    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN reason END),
     started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
-    execution_id = coalesce(?15, execution_id), cancel_requested = 0, report = NULL
+    execution_id = coalesce(?15, execution_id), report = NULL,
+    cancel_requested = CASE WHEN ?5 = 'ENQUEUED' THEN cancel_requested ELSE 0 END
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_finish_fast
 -- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs SET
-    state = 'SUCCESS', reason = CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END, due_ms = NULL,
+    state = 'SUCCESS', due_ms = NULL,
+    reason = CASE WHEN reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN reason END,
     owner = NULL, started_ms = coalesce(?5, started_ms), finished_ms = ?6, error = NULL, result = NULL,
     cancel_requested = 0
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
