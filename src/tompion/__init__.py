@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         StaleToken,
         StoreError,
         StoreUnavailable,
+        TargetUnreachable,
         TompionError,
         TooManyRequests,
         Unauthenticated,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from tompion.executors.current_run import RunLogFilter, current_run
     from tompion.model.api_key import ApiKey, NewKey
     from tompion.model.audit_chain import AuditVerification
+    from tompion.model.bulk import BulkRefusal, BulkResult, ScheduleCount
     from tompion.model.hint import Hint, Outlook
     from tompion.model.insight import (
         EditDiff,
@@ -87,13 +89,11 @@ if TYPE_CHECKING:
     )
     from tompion.model.notification import Notification
     from tompion.model.page import Page
-    from tompion.model.policy import CatchUp, Keep, OnResume, OnWorkerLost, Overlap, Policy
+    from tompion.model.policy import CatchUp, Keep, LaunchErrors, OnResume, OnWorkerLost, Overlap, Policy
     from tompion.model.run import RunState
     from tompion.model.schedule import (
         Action,
         Backfill,
-        BulkRefusal,
-        BulkResult,
         Change,
         Counters,
         Definition,
@@ -101,7 +101,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         ScheduleStatus,
         Version,
         Workflow,
@@ -183,6 +182,7 @@ __all__ = [
     "Keep",
     "Keys",
     "LaunchError",
+    "LaunchErrors",
     "LaunchRefused",
     "LimitExceeded",
     "Load",
@@ -240,6 +240,7 @@ __all__ = [
     "StatsBucket",
     "StoreError",
     "StoreUnavailable",
+    "TargetUnreachable",
     "TemporalAction",
     "Tick",
     "TickChange",
@@ -284,8 +285,8 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Audit": "tompion.contract.sync_methods",
         "AuditVerification": "tompion.model.audit_chain",
         "Backfill": "tompion.model.schedule",
-        "BulkRefusal": "tompion.model.schedule",
-        "BulkResult": "tompion.model.schedule",
+        "BulkRefusal": "tompion.model.bulk",
+        "BulkResult": "tompion.model.bulk",
         "CalendarDocument": "tompion.model.spec",
         "Calendars": "tompion.contract.sync_methods",
         "CatchUp": "tompion.model.policy",
@@ -313,6 +314,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "IntervalDocument": "tompion.model.spec",
         "Keep": "tompion.model.policy",
         "Keys": "tompion.contract.sync_methods",
+        "LaunchErrors": "tompion.model.policy",
         "Load": "tompion.model.insight",
         "LoadSpike": "tompion.model.insight",
         "NamedCalendar": "tompion.model.spec",
@@ -346,7 +348,7 @@ if not TYPE_CHECKING:  # a type checker uses the imports above, and must not acc
         "Runs": "tompion.contract.sync_methods",
         "SameSpecSchedule": "tompion.model.insight",
         "Schedule": "tompion.model.schedule",
-        "ScheduleCount": "tompion.model.schedule",
+        "ScheduleCount": "tompion.model.bulk",
         "ScheduleFields": "tompion.contract.fields",
         "ScheduleStatus": "tompion.model.schedule",
         "ScheduleSummary": "tompion.model.insight",

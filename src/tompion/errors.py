@@ -21,6 +21,7 @@
     ├── TooManyRequests         the rate limit was reached. Wait, then retry
     ├── OutcomeUnknown          the response to a change was lost. Check whether it happened
     ├── LaunchError             a run could not start, such as a missing function. Retry
+    │   ├── TargetUnreachable   … because the target is down. The run waits for it
     │   └── LaunchRefused       … and a retry would fail, too
     ├── StoreError              the store cannot be used
     │   ├── StoreUnavailable    … temporarily: no connection, busy, full. Retry
@@ -185,10 +186,20 @@ class StaleReport(Conflict):
 
 
 class LaunchError(TompionError):
-    """A run could not start."""
+    """A run could not start. ``retry_after_s`` is the delay that its target demands before the next attempt."""
 
     code = "launch_error"
     retryable = True
+
+    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class TargetUnreachable(LaunchError):
+    """A launch did not reach its target: the target is down, unreachable or unavailable."""
+
+    code = "target_unreachable"
 
 
 class LaunchRefused(LaunchError):

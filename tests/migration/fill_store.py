@@ -31,9 +31,9 @@ EVERY_SECOND = "* * * * * *"
 
 def define(tompion: Any) -> None:
     """Make schedules of every kind while no engine runs."""
-    tompion.put_calendar({"name": "closed", "dates": ["2027-01-01"]})
-    tompion.put_workflow("flow", {"function": "tasks:note"})
-    tompion.put_workflow("flow", {"function": "tasks:fail"})
+    tompion.calendars.put({"name": "closed", "dates": ["2027-01-01"]})
+    tompion.workflows.put("flow", {"function": "tasks:note"})
+    tompion.workflows.put("flow", {"function": "tasks:fail"})
     tompion.create("missed", cron=EVERY_SECOND, function="tasks:note")
     tompion.create("spread", cron=EVERY_SECOND, function="tasks:note", catchup_policy="spread", overlap_policy="allow")
     tompion.create(
@@ -50,16 +50,16 @@ def define(tompion: Any) -> None:
     tompion.create("edited", cron="0 9 * * *", function="tasks:note", memo={"why": "because"})
     tompion.patch("edited", cron="H 10 * * *", jitter_ms=300_000, request_id="an edit")
     tompion.create("polled", intervals="5m", function="tasks:note", adaptive=True, min_interval_ms=1_000)
-    tompion.hint("polled", interval_ms=60_000, reason="it grows")
+    tompion.schedules.hint("polled", interval_ms=60_000, reason="it grows")
     tompion.create("paused", cron=EVERY_SECOND, function="tasks:note")
     tompion.pause("paused", note="by hand")
     tompion.create("deleted", cron=EVERY_SECOND, function="tasks:note")
     tompion.delete("deleted")
     tompion.create("skipped", cron="0 0 * * *", function="tasks:note")
-    tompion.skip("skipped")
-    tompion.create_key("reader", role="reader")
-    tompion.pause_target(queue="reports", note="repairs")
-    tompion.pause_target(workflow_id="flow")
+    tompion.schedules.skip("skipped")
+    tompion.keys.create("reader", role="reader")
+    tompion.queues.pause("reports", note="repairs")
+    tompion.workflows.pause("flow")
 
 
 def live(tompion: Any) -> None:
@@ -72,9 +72,9 @@ def live(tompion: Any) -> None:
     tompion.backfill("skipped", midnight - timedelta(days=3), midnight)
     tompion.backfill("queued", midnight, midnight + timedelta(seconds=30))
     began = {cancelled.run_id, terminated.run_id}
-    until(lambda: began <= {item.run_id for item in tompion.runs("slow").items if item.started_at is not None})
-    tompion.cancel_run(cancelled.run_id)
-    tompion.terminate_run(terminated.run_id)
+    until(lambda: began <= {item.run_id for item in tompion.runs.list("slow").items if item.started_at is not None})
+    tompion.runs.cancel(cancelled.run_id)
+    tompion.runs.terminate(terminated.run_id)
 
 
 def until(check: Callable[[], bool]) -> None:

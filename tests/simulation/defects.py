@@ -10,7 +10,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.simulation import defects_of_endings, defects_of_guards, defects_of_hints, defects_of_notifications
+from tests.simulation import (
+    defects_of_endings,
+    defects_of_guards,
+    defects_of_hints,
+    defects_of_notifications,
+    defects_of_workers,
+)
 from tests.support.planting import DEFECTS, Defect, Patches, defect, planted
 from tompion.engine.engine import Engine
 from tompion.engine.execution import launcher
@@ -33,7 +39,7 @@ from tompion.store.sqlite import driver
 
 __all__ = [
     "DEFECTS", "Defect", "defects_of_endings", "defects_of_guards", "defects_of_hints", "defects_of_notifications",
-    "planted",
+    "defects_of_workers", "planted",
 ]  # fmt: skip
 
 
@@ -185,6 +191,21 @@ def coalesce_runs_the_first(patches: Patches) -> None:
         return True
 
     patches.set(due_ticks._Pass, "_one_of", first)
+
+
+@defect
+def coalesce_leaves_late_ticks_alone(patches: Patches) -> None:
+    """The last missed tick runs, and the ticks after it that are only late run besides it."""
+
+    def missed_only(self: Any, ticks: list[int]) -> tuple[int, None] | None:
+        later = self._later()
+        if later is not None and self._is_late(later):
+            self._drop(ticks, run.Reason.COALESCED)
+        elif not self._one_of(ticks, run.Reason.COALESCED):
+            return ticks[0], None
+        return None
+
+    patches.set(due_ticks._Pass, "_coalesce", missed_only)
 
 
 @defect

@@ -9,6 +9,7 @@ from tests.support.planting import Patches, defect
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.execution.attempt import Attempt
+from tompion.engine.execution.launch_failure import LaunchFailures, failed_attempt
 from tompion.engine.execution.launcher import Launcher
 from tompion.model.run import Reason
 from tompion.model.schedule_state import ScheduleState
@@ -114,3 +115,9 @@ def a_run_with_a_worker_is_cancelled_at_once(patches: Patches) -> None:
 def a_delete_leaves_retries_waiting(patches: Patches) -> None:
     """A failed run waits for its retry although its schedule was deleted."""
     patches.sql("run_give_up_unheld", "owner IS NULL AND", "owner IS NULL AND ?3 <> 'deleted' AND")
+
+
+@defect
+def a_launch_fails_while_its_target_is_down(patches: Patches) -> None:
+    """A launch that does not reach its target fails the run, as in a scheduler without a launch deadline."""
+    patches.set(LaunchFailures, "outcome", lambda self, attempt, error: failed_attempt(error)._replace(is_refused=True))

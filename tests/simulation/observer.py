@@ -34,6 +34,8 @@ class Observer:
         self._now_ms = now_ms
         self._settings = settings
         self._policies: dict[tuple[int, int], Policy] = {}
+        self._has_notified = False
+        store.subscribe(self._notified)
         self.violations: list[str] = []
         self.commits = 0
         self.changes = -1
@@ -45,11 +47,17 @@ class Observer:
         self.last = Snapshot(0, {}, {}, {}, {})
         self.last = self._snapshot(self._read())
 
+    def _notified(self) -> None:
+        self._has_notified = True
+
     def committed(self) -> None:
         """Check the commit. Skip it if no row has changed, because most commits are heartbeats."""
         changes = self._connection.total_changes
-        if changes == self.changes:
-            return
+        if changes != self.changes:
+            self._check_commit(changes)
+        self._has_notified = False
+
+    def _check_commit(self, changes: int) -> None:
         self.changes = changes
         self.commits += 1
         rows = self._read()
@@ -155,6 +163,8 @@ class Observer:
                 lease_ms = self.last.leases.get(before.owner or 0, 0)
                 if before.due_ms is None and lease_ms > snapshot.now_ms and run.owner != before.owner:
                     self._report("leases are respected", f"{key} was taken {lease_ms} > {snapshot.now_ms}")
+            if run.attempt > before.attempt and _is_held_suspect(run):
+                self._check_suspect(snapshot, run)
             old_state, state = self.last.states.get(run.schedule_key), snapshot.states.get(run.schedule_key)
             deleted = state and state.closed and old_state and not old_state.closed
             if run.state in IN_FLIGHT and run.owner is None and deleted:
@@ -163,6 +173,17 @@ class Observer:
                 self._report(
                     "stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}"
                 )
+
+    def check_launch(self, run: RunRow, attempt: int) -> None:
+        """Check that no other instance has begun a later attempt. A clock that is set forward ends leases early."""
+        if run.attempt > attempt and not self.clock_stepped:
+            self._report("launches hold their lease", f"{run.id} as attempt {attempt}, after {run.attempt} began")
+
+    def _check_suspect(self, snapshot: Snapshot, claimed: RunRow) -> None:
+        """An instance that claims a run which may have killed its workers holds no other such run."""
+        others = [run.id for run in snapshot.runs.values() if run.owner == claimed.owner and _is_held_suspect(run)]
+        if len(others) > 1:
+            self._report("suspects run alone", f"instance {claimed.owner} holds {others}")
 
     def _is_cancelled_for_a_reason(self, before: RunRow, run: RunRow, snapshot: Snapshot) -> bool:
         """Return whether a run without a worker was cancelled by a delete, or by a later run that takes its slot.
@@ -201,8 +222,23 @@ class Observer:
             if run.state == "TERMINATED" and run.schedule_key not in started:
                 self._report("terminated for another", f"{key} was terminated, and no run has started")
             state = snapshot.states.get(run.schedule_key)
+            if before.state in IN_FLIGHT and state is not None:
+                self._check_wake_up(self.last.states.get(run.schedule_key), state)
             if run.reason == "limit_reached" and state is not None and state.remaining != 0:
                 self._report("limit", f"{key} was dropped with {state.remaining} actions remaining")
+
+    def _check_wake_up(self, before: ScheduleState | None, state: ScheduleState) -> None:
+        """Check that engines learn of a next tick that the end of a run has set. No engine waits for it yet."""
+        has_new_tick = (
+            before is not None
+            and before.next_nominal_s is None
+            and before.cursor_s == state.cursor_s
+            and state.next_fire_ms is not None
+        )
+        if has_new_tick and not self._has_notified:
+            self._report(
+                "engines are notified", f"schedule {state.schedule_key}: its next fire is {state.next_fire_ms}"
+            )
 
     def _was_silent(self, before: RunRow, snapshot: Snapshot) -> bool:
         silent_since_ms = snapshot.now_ms - self._settings.zombie_after_ms
@@ -281,3 +317,8 @@ class Observer:
             ).fetchone()[0]
             self._policies[key, version] = stored_policy(text)
         return self._policies[key, version]
+
+
+def _is_held_suspect(run: RunRow) -> bool:
+    """Return whether an instance holds a run that has lost two workers before."""
+    return run.state in IN_FLIGHT and run.owner is not None and run.due_ms is None and run.pickups >= 2

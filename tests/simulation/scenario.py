@@ -24,6 +24,7 @@ from tests.simulation.workload import (
     Request,
     draw_cancellations,
     draw_fields,
+    draw_outages,
     draw_requests,
     edits_without_change,
     is_rejection,
@@ -31,7 +32,8 @@ from tests.simulation.workload import (
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
 from tompion.engine.telemetry.events import EngineEvents
-from tompion.executors.base import Completed, RunContext
+from tompion.errors import TargetUnreachable
+from tompion.executors.base import Accepted, Completed, RunContext
 from tompion.model.callback_token import CALLBACKS
 from tompion.model.notification import Delivery, NotificationKind, NotificationRule
 from tompion.model.run import RunId, RunState
@@ -42,7 +44,7 @@ from tompion.runtime import clock
 from tompion.runtime.clock import pause
 from tompion.store.base import Store, Transaction, Work
 from tompion.store.sqlite.driver import SqliteStore
-from tompion.testing.executor import RecordingExecutor
+from tompion.testing.executor import Execution, RecordingExecutor
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 from tompion.testing.virtual_loop import Stuck, VirtualLoop
 
@@ -117,6 +119,18 @@ class FlakyReceiver:
         """Do nothing, because the receiver has no resources."""
 
 
+class FragileExecutor(RecordingExecutor):
+    """Records every run, except while its target is down. ``outages`` are the seconds from and until which it is."""
+
+    outages: tuple[tuple[float, float], ...] = ()
+
+    async def run(self, dag: Any, meta: RunContext) -> Completed | Accepted:
+        second = asyncio.get_running_loop().time()
+        if any(start <= second < end for start, end in self.outages):
+            raise TargetUnreachable("the target is down")
+        return await super().run(dag, meta)
+
+
 class Verdict(NamedTuple):
     """The result of a scenario."""
 
@@ -179,7 +193,11 @@ class Scenario:
         )
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = ObservedStore(self.real, self.observer.committed)
-        self.executor = RecordingExecutor(self.clock.now, self._check_launch)
+        self.executions: list[Execution] = []
+        self.freezes = Random(f"{seed}/freezes")
+        self.freeze_rate = self.freezes.choice((0.0, 0.0, 0.0, 0.01, 0.03))
+        self.crashing_share = Random(f"{seed}/crashing").choice((0.0, 0.0, 0.0, 0.02, 0.1))
+        self.outages = draw_outages(seed, FAULTS_S)
         self.faults: Counter[str] = Counter()
         self.accepted: list[str] = []
         self.unchanged: set[str] = set()
@@ -205,12 +223,40 @@ class Scenario:
         self.faults[fault] += 1
         return InjectedFault(fault, self.random.choice((1.0, 8.0, 30.0)))
 
+    def draw_fault_of_instance(self, kind: str) -> InjectedFault:
+        """Return the fault of a call, or a freeze of the whole process. Freezes have a generator of their own."""
+        if kind == "write" and self.injects_faults and self.freezes.random() < self.freeze_rate:
+            self.faults[Fault.FREEZE] += 1
+            return InjectedFault(Fault.FREEZE, self.freezes.choice((8.0, 30.0, 60.0)))
+        return self.draw_fault(kind)
+
+    def executor_of(self, crash: Callable[[], None]) -> RecordingExecutor:
+        """Return the executor of an instance. Some runs call ``crash`` when they are launched."""
+
+        def launch(run_context: RunContext) -> tuple[float, Completed]:
+            plan = self._check_launch(run_context)
+            if self.injects_faults and self.kills_its_worker(run_context.run_id):
+                self.faults["crashing_run"] += 1
+                crash()
+            return plan
+
+        executor = FragileExecutor(self.clock.now, launch)
+        executor.outages = self.outages
+        executor.executions = self.executions
+        return executor
+
+    def kills_its_worker(self, run_id: str) -> bool:
+        """Return whether a run ends the process that executes it. Its own generator keeps the other draws unchanged."""
+        return self.crashing_share > 0 and Random(f"{self.seed}/{run_id}/crash").random() < self.crashing_share
+
     def _check_launch(self, launch: RunContext) -> tuple[float, Completed]:
         """Return the plan of a launch. Report a violation if the ledger does not have the attempt yet."""
         run = RunId(*map(int, launch.run_id.split("-")))
         row = self.observer.last.runs.get(run) or self.observer.finals.get(run)
         if run.schedule_key in self.observer.last.states and (row is None or row.attempt < launch.attempt):
             self.observer.violations.append(f"{LAUNCHED}: {run} as attempt {launch.attempt}")
+        if row is not None:
+            self.observer.check_launch(row, launch.attempt)
         return self.plan(launch.run_id, launch.attempt)
 
     def plan(self, run_id: str, attempt: int) -> tuple[float, Completed]:
@@ -229,11 +275,11 @@ class Scenario:
         stays_away = self.has_long_absence and number == 0
         while True:
             died = asyncio.Event()
-            store = FaultyStore(self.store, self.draw_fault, died.set)
+            store = FaultyStore(self.store, self.draw_fault_of_instance, died.set)
             store.is_out_of_process = self.is_out_of_process
             engine = Engine(
                 store,
-                {"function": self.executor},
+                {"function": self.executor_of(partial(_crash, store, died))},
                 clock=self.clock,
                 settings=self.settings,
                 queues=queues,
@@ -353,7 +399,7 @@ class Scenario:
         now_ms = int(self.clock.now() * 1000)
         stepped = self.faults["clock_step"] > 0
         evidence = Evidence(
-            self.executor.executions,
+            self.executions,
             self.accepted,
             self.unchanged,
             self.limits,
@@ -378,13 +424,19 @@ class Scenario:
             for dropped_ranges in ledger.dropped_ranges.values()
             for dropped_range in dropped_ranges
         )
-        rows = repr((ledger.runs, ledger.dropped_ranges, ledger.states, len(self.executor.executions)))
+        rows = repr((ledger.runs, ledger.dropped_ranges, ledger.states, len(self.executions)))
         digest = sha256(rows.encode()).hexdigest()
         return Verdict(self.seed, violations, self.faults, reached, self.observer.commits, digest)
 
 
 def _create(name: str, fields: dict[str, Any], transaction: Transaction) -> Any:
     return crud.create(OperationContext(transaction, SETTINGS), name, **fields)
+
+
+def _crash(store: FaultyStore, died: asyncio.Event) -> None:
+    """End an instance. From now on none of its calls reaches the store."""
+    store.dead = True
+    died.set()
 
 
 def _set_if_start_failed(died: asyncio.Event, starting: asyncio.Future[None]) -> None:

@@ -23,9 +23,9 @@ REGRESSION_SEEDS = (10_000_360, 10_004_057, 10_006_506, 30_012_771, 30_016_340)
 
 EXPECTED = (
     *(fault.value for fault in Fault if fault is not Fault.NONE),
-    "kill", "graceful_stop", "clock_step",
+    "kill", "graceful_stop", "clock_step", "crashing_run",
     "overlap", "superseded", "buffer_full", "min_interval", "retry", "catch_up", "cancel_requested", "shadow",
-    "skip_requested", "target_paused", "limit_reached", "worker_lost", "zombie",
+    "skip_requested", "target_paused", "target_unreachable", "launch_failed", "limit_reached", "worker_lost", "zombie",
     "SUCCESS", "no result", "FAILED", "CANCELLED", "TERMINATED", "TIMED_OUT",
     "source:schedule", "source:trigger", "source:backfill", "source:hint",
     "dropped:missed", "dropped:coalesced", "dropped:outside_window",

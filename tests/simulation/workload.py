@@ -102,6 +102,15 @@ def draw_cancellations(seed: int, requests: list[Request]) -> list[Request]:
     ]
 
 
+def draw_outages(seed: int, seconds: float) -> tuple[tuple[float, float], ...]:
+    """Return the outages of the target, in some scenarios. Their own generator keeps the other draws unchanged."""
+    random = Random(f"{seed}/outages")
+    if random.random() < 0.75:
+        return ()
+    starts = [random.uniform(0, seconds - 60) for _ in range(random.randint(1, 3))]
+    return tuple((start, start + random.choice((0.2, 5.0, 50.0))) for start in starts)
+
+
 def perform(session: OperationContext, request: Request, now_s: float) -> Any:
     """Perform a request. An operation that does not fit the current state raises an error."""
     arguments = dict(request.arguments)

@@ -200,7 +200,7 @@ def option_words(name: str, field: str, value: Any) -> list[str]:
     if field == "exclude" and set(value) == {"named"}:
         return [f"--exclude-calendar={calendar}" for calendar in value["named"]]
     if name in DEFINING and (field not in FIELDS or value is None):
-        return [f"--set={field}={json.dumps(value)}"]
+        return [f"--set={field}={json.dumps(value, default=text_of)}"]
     if value is True:
         return [flag]
     if field == "labels":
@@ -220,7 +220,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return f"{int(value.total_seconds())}s"
+        return f"{value.total_seconds()}s"
     if isinstance(value, Mapping):
         return json.dumps(value)
     return "/".join(map(text_of, value)) if isinstance(value, list | tuple) else str(value)

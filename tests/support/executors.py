@@ -75,8 +75,8 @@ class Server:
 
 
 @contextmanager
-def http_server() -> Iterator[Server]:
-    """Run the server during the block."""
+def http_server(port: int = 0) -> Iterator[Server]:
+    """Run the server during the block, on a free port by default."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -114,7 +114,7 @@ def http_server() -> Iterator[Server]:
             if not isinstance(sys.exc_info()[1], ConnectionError):
                 super().handle_error(*arguments)
 
-    server = Listener(("127.0.0.1", 0), Handler)
+    server = Listener(("127.0.0.1", port), Handler)
     port = server.server_address[1]
     state = Server(f"http://127.0.0.1:{port}", f"127.0.0.1:{port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -1,7 +1,7 @@
 """Metrics for Prometheus.
 
 The tables below list every metric. The values of a process come from its
-:class:`~tompion.runtime.metrics_registry.Metrics`. Values of the store are read at a scrape and cached for a few
+:class:`~tompion.runtime.metric_values.Metrics`. Values of the store are read at a scrape and cached for a few
 seconds.
 """
 
@@ -20,7 +20,7 @@ from tompion.model.insight import StoreBacklog
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock, SystemClock
-from tompion.runtime.metrics_registry import BOUNDS_S, OTHER, Histogram, Labels
+from tompion.runtime.metric_values import BOUNDS_S, OTHER, Histogram, Labels
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BACKLOG_TTL_S = 10.0
@@ -32,7 +32,7 @@ MAX_QUEUES = 50
 
 
 class MetricEntry(NamedTuple):
-    """A metric: its name in :class:`~tompion.runtime.metrics_registry.Metrics`, its labels and its help text."""
+    """A metric: its name in :class:`~tompion.runtime.metric_values.Metrics`, its labels and its help text."""
 
     key: str
     labels: Labels
@@ -43,6 +43,9 @@ COUNTERS: dict[str, MetricEntry] = {
     "tompion_runs_emitted": MetricEntry("runs_emitted", (), "Runs handed to an executor or to a worker."),
     "tompion_runs_skipped_overlap": MetricEntry(
         "runs_skipped_overlap", (), "Runs skipped because the previous run was still running."
+    ),
+    "tompion_launches_postponed": MetricEntry(
+        "launches_postponed", (), "Launches that did not reach their target and are repeated later."
     ),
     "tompion_runs_failed_launch": MetricEntry("runs_failed_launch", (), "Runs that their executor could not launch."),
     "tompion_schedules_skipped": MetricEntry("schedules_skipped", (), "Due schedules that started no run."),
@@ -58,6 +61,9 @@ COUNTERS: dict[str, MetricEntry] = {
         "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
     "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_launches_withheld": MetricEntry(
+        "launches_withheld", (), "Launches withheld because the lease of this instance had expired."
+    ),
     "tompion_runs_given_up": MetricEntry("runs_given_up", (), "Runs abandoned long after their deadline."),
     "tompion_schedules_replanned": MetricEntry("replanned", (), "Schedules replanned after a time zone data update."),
     "tompion_skewed_passes": MetricEntry("skewed_passes", (), "Passes without firing because of clock skew."),
@@ -92,6 +98,7 @@ HISTOGRAMS: dict[str, MetricEntry] = {
     "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "Duration of HTTP requests."),
 }
 GAUGES: dict[str, str] = {
+    "tompion_targets_unreachable": "Targets that launches of this instance cannot reach.",
     "tompion_clock_skew_seconds": "Clock of this machine minus the clock of the database.",
     "tompion_runs_active": "Runs that this process executes now.",
     "tompion_store_up": "1 if the store answers, 0 if not.",

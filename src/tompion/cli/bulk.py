@@ -12,7 +12,7 @@ import typer
 from tompion.cli.connection import After, Connection, Limit, complete_schedules, drop_unset
 from tompion.cli.output import console, progress
 from tompion.errors import InvalidInput
-from tompion.model.schedule import BulkResult
+from tompion.model.bulk import BulkResult
 
 if TYPE_CHECKING:
     from tompion.cli.connection import Api

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tompion.config.schema import Config
 
 DEFAULT_STORE = "sqlite:///tompion.db"
+MAX_DIGITS = 18
 
 Store = Annotated[
     str,
@@ -74,6 +75,12 @@ def load_process_config(path: str | None, flags: Mapping[str, Any], pairs: Seque
     config = load_config(flags, path, pairs or ())
     add_function_path(Path(config.app_dir))
     return config
+
+
+def milliseconds(text: str | None) -> int | str | None:
+    """Return a duration as the API takes it: a number of milliseconds, or text with a unit."""
+    digits = (text or "").removeprefix("-")
+    return int(text) if text and digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else text
 
 
 def parse_instant(text: str | None, option: str, *, zone: str | None = None, past: bool = False) -> datetime | None:

@@ -12,6 +12,7 @@ import typer
 
 from tompion.cli import target_options
 from tompion.cli.connection import drop_unset
+from tompion.cli.options import milliseconds
 from tompion.errors import InvalidField, InvalidInput, display
 
 WHEN, WHAT, WHOLE = "When", "How", "Whole definition"
@@ -43,7 +44,9 @@ Calendar = Annotated[
 ]
 Start = Annotated[str | None, _option("--start", panel=WHEN, metavar="TIME", text="Earliest tick.")]
 End = Annotated[str | None, _option("--end", panel=WHEN, metavar="TIME", text="Latest tick.")]
-Jitter = Annotated[int | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Maximum random delay.")]
+Jitter = Annotated[
+    str | None, _option("--jitter-ms", panel=WHEN, metavar="MS", text="Maximum random delay: 30000 or 30s.")
+]
 Dialect = Annotated[str | None, _option("--dialect", panel=WHEN, metavar="NAME", text="tompion, quartz or temporal.")]
 
 Function = Annotated[
@@ -79,7 +82,9 @@ Concurrent = Annotated[
     int | None, _option("--max-concurrent", panel=WHAT, metavar="N", text="Maximum concurrent runs.")
 ]
 Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Maximum attempts of a run.")]
-Execution = Annotated[int | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run.")]
+Execution = Annotated[
+    str | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run: 60000 or 1m.")
+]
 OnFailure = Annotated[
     bool | None,
     typer.Option(
@@ -132,7 +137,7 @@ def timing_options(  # noqa: PLR0913 - each is an option
         exclude=exclusions or None,
         start_at=start,
         end_at=end,
-        jitter_ms=jitter_ms,
+        jitter_ms=milliseconds(jitter_ms),
         dialect=dialect,
     )
 
@@ -178,7 +183,7 @@ def action_options(  # noqa: PLR0913 - each is an option
         catchup_window=catchup_window,
         max_concurrent=max_concurrent,
         max_attempts=max_attempts,
-        max_execution_ms=max_execution_ms,
+        max_execution_ms=milliseconds(max_execution_ms),
         pause_on_failure=pause_on_failure,
         paused=paused,
         labels=dict(_parse_pair("--label", text) for text in label) if label else None,

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from tompion.errors import InvalidInput
-from tompion.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, Overlap
+from tompion.model.policy import CATCHUP_ALIASES, OVERLAP_ALIASES, CatchUp, LaunchErrors, Overlap
 
 SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
@@ -19,6 +19,7 @@ DAY_MS = 24 * 60 * MINUTE_MS
 ENUM_SETTINGS: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "default_overlap_policy": (Overlap, OVERLAP_ALIASES),
     "default_catchup_policy": (CatchUp, CATCHUP_ALIASES),
+    "launch_errors": (LaunchErrors, {}),
 }
 """Settings that are not numbers: the enum of their values, and aliases of these."""
 MAX_VALUES = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
@@ -76,12 +77,28 @@ class Settings:
     zombie_after_ms: int = _limit(
         10 * MINUTE_MS, "a run fails if its owner sent no heartbeat for this long and no other instance took it over"
     )
-    launch_tries: int = _limit(3, "maximum attempts to launch a run that cannot start")
-    launch_retry_ms: int = _limit(100, "delay before the second launch attempt; it doubles with each attempt")
+    launch_tries: int = _limit(
+        3, "maximum quick tries to launch a run that cannot start; together they are one attempt"
+    )
+    launch_retry_ms: int = _limit(100, "delay before the second quick try; it doubles with each try")
+    launch_errors: LaunchErrors = _limit(  # noqa: RUF009 - the function makes a field
+        LaunchErrors.WAIT,
+        "handling of a launch that did not reach its target: `wait` repeats it until the deadline, `fail` counts it as "
+        "a failed attempt",
+    )
+    launch_deadline_ms: int = _limit(
+        60 * MINUTE_MS,
+        "how long a run waits for a target that cannot be reached, if its schedule has neither "
+        "`launch_deadline_ms` nor `catchup_window`",
+    )
+    launch_backoff_ms: int = _limit(
+        SECOND_MS, "delay before the next launch for a target that cannot be reached; it doubles with each failure"
+    )
+    max_launch_backoff_ms: int = _limit(30 * SECOND_MS, "maximum of that delay")
     max_pickups: int = _limit(
         10,
-        "maximum times that a run is taken over from a dead worker before the run counts as the cause; runs that a "
-        "stopping worker hands back do not count",
+        "maximum times that a run is taken over from a dead worker before it fails as the cause; from the second time "
+        "on, a worker executes such runs one at a time. Runs that a stopping worker hands back do not count",
     )
     max_clock_skew_ms: int = _limit(
         60 * SECOND_MS, "an instance stops firing if its clock differs from the database's by more than this"

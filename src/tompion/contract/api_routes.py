@@ -16,6 +16,7 @@ from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, insight_stubs, resource_stubs, run_stubs, schedule_stubs
 from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit_chain import AuditVerification
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import (
     DeclareResult,
@@ -31,13 +32,11 @@ from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import (
     Backfill,
-    BulkResult,
     Change,
     Description,
     DroppedTicks,
     Run,
     Schedule,
-    ScheduleCount,
     Version,
     Workflow,
 )
@@ -48,8 +47,8 @@ from tompion.model.worker import Assignment, HeartbeatAck, InstanceInfo, Queue, 
 PREFIX = "/api/v1"
 COMPATIBILITY = "compatibility"
 """The tag of routes with the names and shapes of older services."""
-CREATE_OR_REPLACE = ("declare", "upsert_schedule")
-"""Operations of a POST that create an object if it does not exist yet."""
+MAY_CREATE = ("declare", "upsert_schedule", "backfill")
+"""Operations of a POST that create an object in some cases: if it does not exist yet, or without a dry run."""
 READ_ONLY_WITH_BODY = (insight_stubs.preview, insight_stubs.summaries, insight_stubs.diff)
 """Operations that take a body and write nothing."""
 
@@ -92,7 +91,7 @@ class Route:
     @property
     def may_create(self) -> bool:
         """Return whether a request creates an object if it does not exist yet."""
-        return self.method == "PUT" or self.name in CREATE_OR_REPLACE
+        return self.method == "PUT" or self.name in MAY_CREATE
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
@@ -129,7 +128,7 @@ API_ROUTES = (
     Route("POST", f"{_ONE}/skip", Role.OPERATOR, schedule_stubs.skip, Schedule, _SCHEDULE),
     Route("POST", f"{_ONE}/unskip", Role.OPERATOR, schedule_stubs.unskip, Schedule, _SCHEDULE),
     Route("GET", f"{_ONE}/backfills", Role.READER, schedule_stubs.backfills, tuple[Backfill, ...], _SCHEDULE),
-    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, schedule_stubs.backfill, tuple[Backfill, ...], _SCHEDULE, 201),
+    Route("POST", f"{_ONE}/backfills", Role.OPERATOR, schedule_stubs.backfill, tuple[Backfill, ...], _SCHEDULE),
     Route("GET", "/backfills/{backfill_id}", Role.READER, schedule_stubs.get_backfill, Backfill, _SCHEDULE),
     Route(
         "POST", "/backfills/{backfill_id}/cancel", Role.OPERATOR, schedule_stubs.cancel_backfill, Backfill, _SCHEDULE

@@ -189,6 +189,7 @@ class ScheduleFields(SpecFields, total=False):
     max_attempts: int
     retry_delay_ms: Milliseconds
     max_execution_ms: Milliseconds | None
+    launch_deadline_ms: Milliseconds | None
     pause_on_failure: bool
     min_interval_ms: Milliseconds
     max_interval_ms: Milliseconds | None

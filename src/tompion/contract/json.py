@@ -1,6 +1,6 @@
 """Results and errors as JSON, as REST and the CLI send them, and back.
 
-A definition is encoded as the document that :meth:`~tompion.AsyncTompion.upsert` takes, without fields that have their
+A definition is encoded as the document that :meth:`~tompion.AsyncTompion.put` takes, without fields that have their
 default. Fields whose default is a setting are always there, so that a document means the same on every service.
 """
 

@@ -67,7 +67,7 @@ class Runs(SyncGroup):
 
         A page may be short or empty and still have a next page, because the number of runs read for each page is
         limited. A
-        list has no results, because they may be long. Use ``get_run`` for the result.
+        list has no results, because they may be long. Read one run for its result.
         """
         return self._read(run_stubs.recent_runs, locals())
 
@@ -133,7 +133,7 @@ class Workflows(SyncGroup):
     def list(self, *, limit: int = 50, after: str | None = None) -> Page[Workflow]:
         """Return the newest version of each workflow, by id.
 
-        A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for
+        A list has only the executor of each document, because the rest may hold secrets. Read one workflow for
         the
         document.
         """

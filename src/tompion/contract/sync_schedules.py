@@ -17,20 +17,11 @@ from tompion.contract.fields import (
 )
 from tompion.contract.stubs import insight_stubs, run_stubs, schedule_stubs
 from tompion.encoding.instant import When
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import EditDiff, SameSpecSchedule, ScheduleSummary
 from tompion.model.page import Page
-from tompion.model.schedule import (
-    Backfill,
-    BulkResult,
-    Change,
-    Description,
-    DroppedTicks,
-    Run,
-    Schedule,
-    ScheduleCount,
-    Version,
-)
+from tompion.model.schedule import Backfill, Change, Description, DroppedTicks, Run, Schedule, Version
 from tompion.model.spec import Preview
 from tompion.model.verification import Verification
 
@@ -56,7 +47,7 @@ class SyncVerbs(SyncCaller):
     ) -> Schedule:
         """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-        With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+        With a token it replaces the definition of an existing schedule only, as ``update`` does.
         """
         return self._write(schedule_stubs.upsert, locals())
 
@@ -149,9 +140,14 @@ class SyncVerbs(SyncCaller):
         ranges: Sequence[tuple[When, When]] | None = None,
         overlap: OverlapPolicy = "queue",
         only: BackfillFilter = "all",
+        dry_run: bool = False,
         request_id: str | None = None,
     ) -> tuple[Backfill, ...]:
-        """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+        """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+        With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each
+        range.
+        """
         return self._write(schedule_stubs.backfill, locals())
 
     @show_fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from tompion.config.settings import Settings
@@ -42,8 +43,11 @@ class EngineContext:
         )
         self.catchup_rate: CatchupRateLimiter = CatchupRateLimiter(settings.catchup_rate_per_s)
         self.number = 0
+        self.lease_until_s = inf
+        """When the lease ends at the latest, by the monotonic clock of the event loop."""
         self.supports_calls = False
         self.skew_ms = 0
+        self.has_outdated_zones = False
         self.sign: Callable[[str], str] = no_token
         self.notifications: NotificationOutbox = NotificationOutbox(self, notification_rules, public_url)
         self.due_limits: DueLimits = DueLimits(

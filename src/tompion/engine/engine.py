@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from tompion.config.settings import Settings
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.launcher import Launcher
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
 from tompion.engine.lease import Lease
 from tompion.engine.maintenance import Maintenance
-from tompion.engine.notifications.dispatcher import NotificationDispatcher, NotificationSender
+from tompion.engine.notifications.delivery import NotificationDispatcher, NotificationSender
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.outcome_writer import OutcomeWriter
 from tompion.engine.signals import EngineSignals
@@ -26,7 +27,7 @@ from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.steps.transactional import TransactionalStep
-from tompion.engine.steps.tzdata_replan import ReplanLoop
+from tompion.engine.steps.tzdata_replan import ReplanLoop, report_replanned
 from tompion.engine.supervisor import LoopFunction, Supervisor
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.engine.telemetry.telemetry import Telemetry
@@ -79,7 +80,8 @@ class Engine:
         signals = EngineSignals()
         self.signals: EngineSignals = signals
         self.health: EngineHealth = EngineHealth(context)
-        launcher = Launcher(context, executors, WorkflowLookup(store), pause)
+        outages = TargetOutages(lambda: int(clock.now() * 1000) - context.skew_ms, self.settings)
+        launcher = Launcher(context, executors, WorkflowLookup(store), pause, outages)
         self.launcher: Launcher = launcher
         self._store = store
         self._executors = executors
@@ -102,7 +104,9 @@ class Engine:
         self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active), clock_skew_seconds=lambda: context.skew_ms / 1000
+            runs_active=lambda: len(launcher.active),
+            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            targets_unreachable=outages.count,
         )
 
     def apply(self, result: StepResult) -> None:
@@ -115,9 +119,11 @@ class Engine:
         if result.to_end:  # after the launches, because the step may end a run that it has also started
             launcher.end(result.to_end)
         self._telemetry.record(result)
+        if result.replanned:
+            report_replanned(self.events, result.replanned)
         if result.outcomes:
             is_full = len(launcher.active) + len(result.outcomes) >= self.context.concurrency.limit
-            if result.launches or result.retried or is_full:
+            if result.launches or result.retried or is_full or self.signals.suspects_wait:
                 self.signals.wake.set()
 
     async def start(self) -> None:

@@ -95,7 +95,9 @@ class Finder:
 
     async def _run_pass(self) -> float | None:
         """Do the most urgent work that is due. Return the seconds until more may be due, or None if it is due now."""
-        if self._signals.needs_reconcile:
+        if asyncio.get_running_loop().time() >= self._context.lease_until_s:
+            await self._runner.renew_lease()  # this process stood still: without a lease it would launch nothing
+        if self._signals.needs_reconcile or self._launcher.withheld:
             await self._reconcile()
         now_ms, due = await self._read(self._read_due_work)
         free = self._context.concurrency.limit - len(self._launcher.active)
@@ -150,7 +152,9 @@ class Finder:
         claimed = 0
         if due.unleased:
             claimed += await self._claim(partial(self._remote_step.due, limit=limit))
-            claimed += await self._claim(partial(self._rescue_step.claim, limit=limit))
+            claimed += await self._rescue(limit)
+        else:
+            self._signals.suspects_wait = False
         if due.planned:
             claimed += await self._claim(partial(self._planned_step.due, limit=limit))
         caught_up = await self._catch_up(limit) if due.catch_up else 0
@@ -158,6 +162,12 @@ class Finder:
         if due.backfills and not claimed:
             claimed += await self._claim(partial(self._backfill_step.due, limit=min(limit, MAX_BACKFILLS)))
         return claimed, due.catch_up and not caught_up
+
+    async def _rescue(self, limit: int) -> int:
+        """Claim runs without a live owner. While a suspect is active here, the others wait for its outcome."""
+        self._signals.suspects_wait = self._launcher.holds_suspect
+        may_claim_suspect = not self._signals.suspects_wait
+        return await self._claim(partial(self._rescue_step.claim, limit=limit, may_claim_suspect=may_claim_suspect))
 
     async def _claim(self, step: Work[StepResult]) -> int:
         result = await self._runner.run(step)
@@ -176,6 +186,7 @@ class Finder:
         """Start runs that were claimed although the store's answer was lost. No other instance rescues them."""
         async with self._runner.exclusive():
             self._signals.needs_reconcile = False  # first, because a failure below sets it again
+            self._launcher.withheld = 0
             held = self._launcher.held_runs()
             unknown = await self._read(lambda transaction: self._rescue_step.unknown(transaction, held))
             if unknown:

@@ -17,6 +17,8 @@ class EngineSignals:
         """The store has announced a change."""
         self.needs_reconcile = False
         """An answer of the store may have been lost: compare the runs of the store with those held here."""
+        self.suspects_wait = False
+        """Runs that may have killed their workers wait until the one that is active here has an outcome."""
         self.burst = False
         """More ticks are due than one transaction claims, so outcomes wait for a moment."""
 

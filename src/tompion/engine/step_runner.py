@@ -52,6 +52,10 @@ class StepRunner:
             if not self._running:
                 self._idle.set()
 
+    async def renew_lease(self) -> None:
+        """Renew the lease, or register again if it was lost."""
+        await self._lease.renew()
+
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Wait until no step runs and keep others from starting, so that every claim has been applied."""

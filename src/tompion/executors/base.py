@@ -223,13 +223,18 @@ class Executor(ABC):
     async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Execute a run. ``dag`` is the document of its workflow.
 
-        Raises :class:`~tompion.errors.LaunchError` if the run could not start and a retry may help, and
+        Raises :class:`~tompion.errors.TargetUnreachable` if the run did not reach its target,
+        :class:`~tompion.errors.LaunchError` if it could not start for another reason and a retry may help, and
         :class:`~tompion.errors.LaunchRefused` if a retry is useless.
         """
 
     def target(self, dag: Any, run_context: RunContext) -> str:
         """Return the target of a run. Each target has its own concurrency limit."""
         return ""
+
+    def address(self, dag: Any, run_context: RunContext) -> str:
+        """Return the address of the target. While it cannot be reached, launches to the same address wait."""
+        return self.target(dag, run_context)
 
     async def cancel(self, dag: Any, run_context: RunContext, execution_id: str | None) -> bool:
         """Request the cancellation of a remote run. Return whether ``run`` or the target will report the outcome."""

@@ -23,7 +23,7 @@ from celery.exceptions import CeleryError
 from kombu.exceptions import KombuError, OperationalError
 
 from tompion.encoding.bounded_text import json_value, truncate
-from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import callback_info, run_metadata, text_option, trace_headers
@@ -126,7 +126,9 @@ class CeleryExecutor(Executor):
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, call)
         except (CeleryError, KombuError, OSError, RuntimeError) as error:  # RuntimeError: a backend that has given up
-            raise LaunchError(f"cannot reach Celery: {type(error).__name__}") from None
+            has_reached = isinstance(error, CeleryError | KombuError) and not isinstance(error, OperationalError)
+            kind = LaunchError if has_reached else TargetUnreachable
+            raise kind(f"cannot reach Celery: {type(error).__name__}") from None
 
     # --- outcomes --------------------------------------------------------------------------------------------
 

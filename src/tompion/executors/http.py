@@ -1,8 +1,9 @@
 """Runs as HTTP requests to the URL of the workflow.
 
 A 2xx response completes the run, except 202: then the target will report.  With the option ``expect``, exactly the
-statuses that it names complete the run.  408, 425, 429 and 5xx are retried, any other status is not.  Redirects are not
-followed.  Error messages never contain data that was sent.
+statuses that it names complete the run.  503 means that the target is down.  408, 425, 429 and other 5xx are retried,
+any other status is not.  ``Retry-After`` is obeyed.  Redirects are not followed.  Error messages never contain data
+that was sent.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
 import aiohttp
 
 from tompion.encoding.bounded_text import text_as_json, truncate
-from tompion.errors import InvalidField, LaunchError, LaunchRefused, display
+from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable, display
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.http_request import JSON_TYPE, HttpRequest, build_request, read_headers
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
@@ -32,6 +34,8 @@ ACCEPTED = 202
 DEFAULT_EXPECT = ("2xx",)
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
 SERVER_ERROR = 500
+UNAVAILABLE = 503
+MAX_RETRY_AFTER_S = 86_400.0
 TARGET_CACHE_SIZE = 4_096
 SECRET_HEADER_WORDS = ("auth", "cookie", "credential", "key", "password", "secret", "signature", "token")
 MIN_SECRET_CHARS = 8
@@ -60,6 +64,10 @@ class HttpExecutor(Executor):
     def target(self, dag: Any, run_context: RunContext) -> str:
         """Return host and port, which have a concurrency limit of their own."""
         return self._target(run_context).name
+
+    def address(self, dag: Any, run_context: RunContext) -> str:
+        """Return the URL. If one URL of a host is unavailable, launches to other URLs of the host do not wait."""
+        return self._target(run_context).url
 
     async def run(self, dag: Any, run_context: RunContext) -> Completed | Accepted:
         """Send the run and interpret the response."""
@@ -117,19 +125,21 @@ class HttpExecutor(Executor):
                 request.method, target.url, data=request.body or None, headers=request.headers, allow_redirects=False
             ) as response:
                 text = _mask_secrets(await read_start(response, self._env.max_result_bytes), secrets)
-                return self._interpret(response.status, response.headers.get("Location"), text, expect)
+                return self._interpret(response.status, response.headers, text, expect)
         except LaunchError:
             raise
         except aiohttp.ClientError as error:
             if isinstance(error.__cause__, LaunchError):
                 raise error.__cause__ from None
-            raise LaunchError(f"cannot reach {target.name}: {type(error).__name__}") from None
+            if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+                raise TargetUnreachable(f"cannot reach {target.name}: {type(error).__name__}") from None
+            raise LaunchError(f"{target.name} did not respond: {type(error).__name__}") from None
 
     def _interpret(
-        self, status: int, location: str | None, text: str, expect: Sequence[object] | None
+        self, status: int, headers: Mapping[str, str], text: str, expect: Sequence[object] | None
     ) -> Completed | Accepted:
         if expect is None and status == ACCEPTED:
-            return Accepted(truncate(location or "accepted", 500))
+            return Accepted(truncate(headers.get("Location") or "accepted", 500))
         rules = DEFAULT_EXPECT if expect is None else expect
         if any(is_expected_status(rule, status) for rule in rules):
             return Completed(result=text_as_json(text, self._env.max_result_bytes))
@@ -137,10 +147,23 @@ class HttpExecutor(Executor):
         if text:
             message = f"{message}: {truncate(text, 500)}"
         if status in RETRYABLE_STATUSES or status >= SERVER_ERROR:
-            raise LaunchError(message)
+            kind = TargetUnreachable if status == UNAVAILABLE else LaunchError
+            raise kind(message, retry_after_s=self._retry_after_s(headers.get("Retry-After")))
         if 300 <= status < 400:
             raise LaunchRefused(f"the target responded with {status}: redirects are not followed")
         raise LaunchRefused(message)
+
+    def _retry_after_s(self, value: str | None) -> float | None:
+        """Return the seconds of a Retry-After header, which is a number or a date. An invalid one is ignored."""
+        if value is None:
+            return None
+        try:
+            seconds = float(value) if value.isascii() and value.strip().isdigit() else None
+            if seconds is None:
+                seconds = parsedate_to_datetime(value).timestamp() - self._clock.now()
+        except (ValueError, OverflowError):
+            return None
+        return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import nats
 from nats.aio.client import Client
+from nats.errors import ConnectionClosedError, OutboundBufferLimitError
 from nats.errors import Error as NatsError
 from nats.js.errors import APIError, NoStreamResponseError
 
-from tompion.errors import InvalidField, LaunchError
+from tompion.errors import InvalidField, LaunchError, TargetUnreachable
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option, trace_headers
@@ -58,7 +59,9 @@ class NatsExecutor(Executor):
             )
         except NoStreamResponseError:
             raise LaunchError(f"no stream accepts the subject {subject!r}") from None
-        except (NatsError, APIError, TimeoutError) as error:
+        except (TimeoutError, ConnectionClosedError, OutboundBufferLimitError) as error:
+            raise TargetUnreachable(f"cannot reach NATS: {type(error).__name__}") from None
+        except (NatsError, APIError) as error:
             raise LaunchError(f"NATS did not accept the message: {type(error).__name__}") from None
         return end(execution_id=f"{acknowledged.stream}:{acknowledged.seq}")
 
@@ -81,11 +84,11 @@ class NatsExecutor(Executor):
         if not done:
             opening.add_done_callback(_close_late_client)
             opening.cancel()
-            raise LaunchError("cannot reach NATS: TimeoutError")
+            raise TargetUnreachable("cannot reach NATS: TimeoutError")
         try:
             return opening.result()
         except (NatsError, OSError, TimeoutError) as error:
-            raise LaunchError(f"cannot reach NATS: {type(error).__name__}") from None
+            raise TargetUnreachable(f"cannot reach NATS: {type(error).__name__}") from None
 
 
 def _close_late_client(opening: asyncio.Future[Client]) -> None:

@@ -14,7 +14,7 @@ from aio_pika import DeliveryMode, Message, connect
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aio_pika.exceptions import AMQPError, ChannelClosed, ChannelNotFoundEntity, DeliveryError
 
-from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.errors import InvalidField, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option, trace_headers
@@ -71,7 +71,7 @@ class RabbitExecutor(Executor):
         except ChannelClosed as error:
             raise LaunchRefused(f"RabbitMQ did not accept the message: {type(error).__name__}") from None
         except (AMQPError, OSError, TimeoutError) as error:
-            raise LaunchError(f"cannot reach RabbitMQ: {type(error).__name__}") from None
+            raise TargetUnreachable(f"cannot reach RabbitMQ: {type(error).__name__}") from None
         return result_type(execution_id=f"{exchange or ''}:{key}:{run_context.delivery_id}")
 
     async def aclose(self) -> None:

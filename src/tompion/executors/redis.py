@@ -10,7 +10,7 @@ from redis.exceptions import ConnectionError as NoConnection
 from redis.exceptions import ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as NoAnswer
 
-from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.errors import InvalidField, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Accepted, Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import completion_type, message_id, run_message, text_option
@@ -61,7 +61,7 @@ class RedisExecutor(Executor):
                 ],
             )
         except (NoConnection, NoAnswer, ReadOnlyError) as error:  # ReadOnlyError: a replica, which may be promoted
-            raise LaunchError(f"cannot reach Redis: {type(error).__name__}") from None
+            raise TargetUnreachable(f"cannot reach Redis: {type(error).__name__}") from None
         except RedisError as error:
             raise LaunchRefused(f"Redis did not accept the message: {type(error).__name__}") from None
         return end(execution_id=f"{stream}:{added.decode()}")

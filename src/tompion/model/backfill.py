@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 RUNNING, DONE, CANCELLED = "RUNNING", "DONE", "CANCELLED"
+PLANNED = "PLANNED"
+"""The status of a dry run. It is never stored."""
 
 
 class BackfillRow(NamedTuple):

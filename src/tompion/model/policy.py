@@ -41,6 +41,13 @@ class OnWorkerLost(StrEnum):
     FAIL = "fail"
 
 
+class LaunchErrors(StrEnum):
+    """Decides a launch that did not reach its target."""
+
+    WAIT = "wait"
+    FAIL = "fail"
+
+
 class Keep(StrEnum):
     """The tick that ``buffer_one`` keeps waiting."""
 
@@ -77,10 +84,17 @@ class Policy:
     max_interval_ms: int | None = None
     failure_backoff: bool = True
     notify: bool = True
+    launch_deadline_ms: int | None = None
 
     def is_abandoned(self, pickups: int, max_pickups: int) -> bool:
         """Return whether a run has failed because too many workers were lost while executing it."""
         return pickups > 0 and (pickups >= max_pickups or self.on_worker_lost is OnWorkerLost.FAIL)
+
+    def launch_wait_ms(self, default_ms: int) -> int:
+        """Return how long a run waits for a target that cannot be reached. 0 means that it does not wait."""
+        if self.launch_deadline_ms is not None:
+            return self.launch_deadline_ms
+        return default_ms if self.catchup_window_s is None else self.catchup_window_s * 1000
 
     def remote_limit_ms(self, execution_id: str | None) -> int | None:
         """Return the time limit of a run outside of the engine. A worker that sends heartbeats has none."""

@@ -9,7 +9,8 @@
                          CANCELLED           └──►     TIMED_OUT
 
 PLANNED waits for its fire time. BUFFERED waits for an earlier run. ENQUEUED belongs to an instance, or to the first one
-that claims it. STARTED is executing. A retry goes back to ENQUEUED. The states on the right are final.
+that claims it. STARTED is executing. A retry, or a launch that did not reach its target, goes back to ENQUEUED. The
+states on the right are final.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Reason(StrEnum):
     SHADOW = "shadow"
     DELETED = "deleted"
     TARGET_PAUSED = "target_paused"
+    TARGET_UNREACHABLE = "target_unreachable"
     RETRY = "retry"
     LAUNCH_FAILED = "launch_failed"
     WORKER_LOST = "worker_lost"
@@ -115,6 +117,10 @@ def worker_lost_message(pickups: int) -> str:
     """Return the error of a run that failed because its workers were lost."""
     times = "once" if pickups == 1 else f"{pickups} times"
     return f"its worker was lost {times} while executing it. The run itself may be the cause"
+
+
+SUSPECT_PICKUPS = 2
+"""A run that has lost this many workers may be the cause. A worker executes such suspects one at a time."""
 
 
 class RunRow(NamedTuple):

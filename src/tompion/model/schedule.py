@@ -227,6 +227,11 @@ class DefinitionFields:
         return self.definition.policy.max_execution_ms
 
     @property
+    def launch_deadline_ms(self) -> int | None:
+        """Return how long a run waits for a target that cannot be reached."""
+        return self.definition.policy.launch_deadline_ms
+
+    @property
     def pause_on_failure(self) -> bool:
         """Return whether a final failure pauses the schedule."""
         return self.definition.policy.pause_on_failure
@@ -342,7 +347,7 @@ class Schedule(DefinitionFields):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. Only ``get_run`` returns its ``payload``."""
+    """The current state of a run. A list has no payloads."""
 
     run_id: str
     idempotency_key: str
@@ -411,7 +416,7 @@ class Backfill:
     """A range of past ticks that is run again.
 
     ``total`` is the number of ticks to run, ``done`` the number so far. ``undecided`` ticks of the range are left out,
-    because the schedule itself has not decided them yet.
+    because the schedule itself has not decided them yet. A dry run is ``PLANNED``, has no id, and the first ``ticks``.
     """
 
     backfill_id: int
@@ -427,6 +432,7 @@ class Backfill:
     created_at: datetime
     finished_at: datetime | None
     undecided: int = 0
+    ticks: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,40 +466,3 @@ class Workflow:
     document: Any
     paused: bool
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class BulkRefusal:
-    """A schedule that could not be changed, and the reason."""
-
-    schedule_id: str
-    code: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class BulkResult:
-    """Result of a change to many schedules, or of its dry run.
-
-    ``unchanged`` schedules match, but need no change. ``next_page`` is the token to continue with, because one request
-    changes a limited number of schedules. ``run_ids`` are the runs of a trigger, in the order of ``schedule_ids``.
-    """
-
-    schedule_ids: tuple[str, ...]
-    unchanged: int
-    refused: tuple[BulkRefusal, ...]
-    dry_run: bool
-    next_page: str | None
-    run_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleCount:
-    """The number of schedules that match a filter, and the number of all that are not deleted.
-
-    If ``capped`` is true, counting stopped early, and both numbers are lower bounds.
-    """
-
-    matching: int
-    total: int
-    capped: bool

@@ -16,6 +16,8 @@ class ScheduleState(NamedTuple):
     ``None`` for never (paused, closed, exhausted). ``carry`` is how the ticks up to ``carry_until_s`` are caught up
     instead of by policy (after a resume). ``skips`` has the nominal times to skip, separated by commas. Adaptive
     schedules have ``last_end_ms``, the end of their last run, and ``hints`` (:mod:`tompion.model.hint`).
+    ``zone_tables`` is the number of the time zone tables with which the next tick was planned
+    (:mod:`tompion.plan.zone_tables`).
     """
 
     schedule_key: int
@@ -41,6 +43,7 @@ class ScheduleState(NamedTuple):
     missed: int
     last_end_ms: int | None = None
     hints: str | None = None
+    zone_tables: int = 0
 
 
 StateTuple: TypeAlias = tuple[Any, ...]

@@ -28,7 +28,11 @@ from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import stored_definition
 from tompion.plan.upcoming import upcoming_ticks
 
-STATES_OF_TEMPORARY_REASONS: dict[str, Collection[str]] = {Reason.RETRY: OPEN, Reason.TARGET_PAUSED: WAITING}
+STATES_OF_TEMPORARY_REASONS: dict[str, Collection[str]] = {
+    Reason.RETRY: OPEN,
+    Reason.TARGET_PAUSED: WAITING,
+    Reason.TARGET_UNREACHABLE: OPEN,
+}
 """Reasons that apply only while a run is in certain states. The others apply permanently."""
 
 
@@ -137,7 +141,7 @@ def run_view(row: RunRow, schedule: ScheduleRow) -> Run:
         fire_at=datetime_ms(row.fire_ms),
         created_at=datetime_ms(row.decided_ms),
         updated_at=datetime_ms(max(row.decided_ms, row.started_ms or 0, row.finished_ms or 0)),
-        started_at=_optional_datetime(row.started_ms),
+        started_at=None if _is_waiting_for_target(row) else _optional_datetime(row.started_ms),
         finished_at=_optional_datetime(row.finished_ms),
         definition_version=row.version,
         attempt=row.attempt,
@@ -153,6 +157,11 @@ def _reason(row: RunRow) -> str | None:
     if row.reason is None or row.state not in STATES_OF_TEMPORARY_REASONS.get(row.reason, (row.state,)):
         return None
     return str(row.reason)
+
+
+def _is_waiting_for_target(row: RunRow) -> bool:
+    """Return whether no launch of a run has reached its target. ``started_ms`` is then the time of the first launch."""
+    return row.reason == Reason.TARGET_UNREACHABLE and row.state == RunState.ENQUEUED
 
 
 def parse_json(text: str) -> object:

@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tompion.encoding.bounded_text import truncate
-from tompion.errors import LaunchError
+from tompion.errors import TargetUnreachable
 from tompion.outbound.ssrf_guard import SsrfGuard
 
 CONNECT_TIMEOUT_S = 10.0
@@ -56,7 +56,7 @@ class _Resolver(AbstractResolver):
         try:
             entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
         except OSError:
-            raise LaunchError(f"the host {host!r} has no address") from None
+            raise TargetUnreachable(f"the host {host!r} has no address") from None
         addresses = self._guard.check_all(list(dict.fromkeys(str(entry[4][0]) for entry in entries)), port)
         return [
             ResolveResult(

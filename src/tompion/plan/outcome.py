@@ -24,7 +24,9 @@ class Outcome(NamedTuple):
     """The result of an attempt, as its executor reports it, and the run that the instance held.
 
     STARTED means that the run executes elsewhere. It is checked after ``lease_ms``. ENQUEUED means that it has not
-    begun. Any instance may claim it after ``lease_ms``. ``is_logged`` means that the failure is in the log already.
+    begun. Any instance may claim it after ``lease_ms``, or at ``due_ms``. ``retry_after_ms`` is the delay that its
+    target demands before a retry. ``is_refused`` means that a retry is useless. ``is_logged`` means that the failure is
+    in the log already.
     """
 
     schedule_key: int
@@ -42,6 +44,9 @@ class Outcome(NamedTuple):
     row: RunRow | None = None
     timing: ExecutionTiming | None = None
     is_logged: bool = False
+    due_ms: int | None = None
+    retry_after_ms: int = 0
+    is_refused: bool = False
 
     @property
     def is_plain_success(self) -> bool:
@@ -63,7 +68,8 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
         return _hand_over(outcome, now_ms)
     failed = outcome.state in (RunState.FAILED, RunState.TIMED_OUT)
     failures = outcome.failures + failed
-    is_retried = failed and outcome.reason is None and failures < policy.max_attempts and not closed
+    is_retried = failed and _may_be_retried(outcome) and failures < policy.max_attempts and not closed
+    delay_ms = max(retry_delay_ms(policy, failures), outcome.retry_after_ms) if is_retried else 0
     return RunChange(
         schedule_key=outcome.schedule_key,
         nominal_s=outcome.nominal_s,
@@ -73,7 +79,7 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
         reason=Reason.RETRY if is_retried else outcome.reason,
         attempt=outcome.fence,
         failures=failures,
-        due_ms=now_ms + retry_delay_ms(policy, failures) if is_retried else None,
+        due_ms=now_ms + delay_ms if is_retried else None,
         owner=None,
         started_ms=outcome.started_ms,
         finished_ms=None if is_retried else now_ms,
@@ -81,6 +87,11 @@ def settle(outcome: Outcome, policy: Policy, now_ms: int, *, closed: bool) -> Ru
         result=outcome.result,
         execution_id=outcome.execution_id,
     )
+
+
+def _may_be_retried(outcome: Outcome) -> bool:
+    """Return whether another attempt may succeed: the run itself failed, or it could not be launched."""
+    return outcome.reason is None or (outcome.reason is Reason.LAUNCH_FAILED and not outcome.is_refused)
 
 
 def _hand_over(outcome: Outcome, now_ms: int) -> RunChange:
@@ -94,7 +105,7 @@ def _hand_over(outcome: Outcome, now_ms: int) -> RunChange:
         reason=outcome.reason,
         attempt=outcome.fence,
         failures=outcome.failures,
-        due_ms=now_ms + outcome.lease_ms,
+        due_ms=now_ms + outcome.lease_ms if outcome.due_ms is None else outcome.due_ms,
         owner=None,
         started_ms=outcome.started_ms,
         finished_ms=None,

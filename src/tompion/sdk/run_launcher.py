@@ -10,12 +10,12 @@ from tompion.contract.async_methods import AsyncMethods
 class RunLauncher:
     """Starts runs of stored workflows. An engine of the same store or service executes them.
 
-    ``tompion`` must be open and asynchronous. :class:`~tompion.Tompion` has ``start_run`` itself.
+    ``tompion`` must be open and asynchronous. :class:`~tompion.Tompion` has ``runs.start``.
     """
 
     def __init__(self, tompion: AsyncMethods) -> None:
         if not isinstance(tompion, AsyncMethods):
-            raise TypeError("expected a Tompion or an AsyncClient; a synchronous one has start_run()")
+            raise TypeError("expected an AsyncTompion or an AsyncClient; a Tompion and a Client have runs.start()")
         self._tompion = tompion
 
     async def start(

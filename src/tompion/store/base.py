@@ -34,7 +34,7 @@ from tompion.store.tables.dropped_ranges import DroppedRangeTable
 from tompion.store.tables.instances import InstanceTable
 from tompion.store.tables.notifications import NotificationTable
 from tompion.store.tables.requests import RequestTable
-from tompion.store.tables.runs import RunTable
+from tompion.store.tables.run_claims import RunClaimTable
 from tompion.store.tables.schedule_state import ScheduleStateTable
 from tompion.store.tables.schedules import ScheduleTable
 from tompion.store.tables.search_attributes import SearchAttributeTable
@@ -52,7 +52,7 @@ class Transaction(
     ScheduleTable,
     VersionTable,
     ScheduleStateTable,
-    RunTable,
+    RunClaimTable,
     DroppedRangeTable,
     BackfillTable,
     CalendarTable,

@@ -2,6 +2,7 @@
 
 Wrap a store in a :class:`FaultyStore` and pass a function that returns a fault for each call. A fault *before* the call
 writes nothing. With a *lost response* everything is written, but the caller gets an error. This fault finds most bugs.
+A *freeze* stops the process after the call: its response and all later calls arrive when the process resumes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tompion.errors import StoreUnavailable
 from tompion.store.base import Store, Transaction, Work
 
 T = TypeVar("T")
+RESUME_S = 0.001
+"""Delay of later calls after a freeze. The response of the frozen call arrives first."""
 
 
 class Fault(StrEnum):
@@ -27,12 +30,13 @@ class Fault(StrEnum):
     BUSY = "busy"
     DISK_FULL = "disk_full"
     STALL = "stall"
+    FREEZE = "freeze"
     CRASH_BEFORE = "crash_before"
     CRASH_AFTER = "crash_after"
 
 
 class InjectedFault(NamedTuple):
-    """A fault, and the delay of a stalled call."""
+    """A fault, and the delay of a stalled call or the length of a freeze."""
 
     fault: Fault
     seconds: float = 0.0
@@ -45,6 +49,8 @@ class FaultyStore(Store):
         self._store = store
         self._fault_of = fault_of
         self._crash = crash
+        self._frozen_in: asyncio.AbstractEventLoop | None = None
+        self._frozen_until_s = 0.0
         self.dead: bool = False
 
     def write(self, work: Work[T]) -> Future[T]:
@@ -65,6 +71,9 @@ class FaultyStore(Store):
     def _call(self, kind: str, send: Callable[[bool], Future[T]]) -> Future[T]:
         if self.dead:
             return Future()  # a dead instance never gets a result
+        frozen_s = 0.0 if self._frozen_in is None else self._frozen_until_s - self._frozen_in.time()
+        if frozen_s > 0:
+            return self._send_later(frozen_s + RESUME_S, send)
         fault, seconds = self._fault_of(kind)
         if fault is Fault.BEFORE:
             return _failed("the connection was refused")
@@ -75,6 +84,10 @@ class FaultyStore(Store):
         if fault is Fault.STALL:
             return self._send_later(seconds, send)
         result = send(fault is Fault.DISK_FULL)
+        if fault is Fault.FREEZE:
+            self._frozen_in = asyncio.get_running_loop()
+            self._frozen_until_s = self._frozen_in.time() + seconds
+            return self._send_later(seconds, lambda _fails: result)
         if fault is Fault.LOST_RESPONSE:
             return _failed("the connection was lost before the response arrived")
         return self._die() if fault is Fault.CRASH_AFTER else result

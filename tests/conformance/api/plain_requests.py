@@ -157,7 +157,7 @@ def written(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return int(value.total_seconds())
+        return f"{value.total_seconds()}s"
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 

@@ -173,7 +173,7 @@ def test_failed_call_is_retried_without_delaying_other_runs(scene: Scene) -> Non
 
 def test_call_that_always_fails_fails_the_run(scene: Scene) -> None:
     scene.workflow(options={"table": "absent", "columns": {"key": "$key"}})
-    scene.schedule(max_attempts=5)
+    scene.schedule()
 
     async def scenario() -> dict[str, int]:
         async with scene.engine(configured={"tables": ["absent"]}) as engine:

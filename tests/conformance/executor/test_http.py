@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, closing, suppress
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,12 +20,13 @@ from typing import Any
 import pytest
 
 from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, launch_of
-from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Accepted, Completed
-from tompion.executors.http import HttpExecutor
+from tompion.executors.http import MAX_RETRY_AFTER_S, HttpExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.model.run import RunState
-from tompion.runtime.clock import pause
+from tompion.runtime.clock import Clock, pause
+from tompion.testing.clock import ManualClock
 
 SITE = ExecutorEnv(max_result_bytes=200, public_url="https://tompion.example/")
 OLD, NEW = bytes(range(32)), bytes(range(1, 33))
@@ -41,22 +43,31 @@ def server() -> Iterator[Server]:
 
 
 def call_target(
-    server: Server, options: dict[str, Any], *, dag: Any = None, configured: dict[str, Any] | None = None, **run: Any
+    server: Server,
+    options: dict[str, Any],
+    *,
+    dag: Any = None,
+    configured: dict[str, Any] | None = None,
+    clock: Clock | None = None,
+    **run: Any,
 ) -> Completed | Accepted:
     """Call the target once."""
 
     async def call(executor: HttpExecutor) -> Completed | Accepted:
         return await executor.run(dag, launch_of({"url": server.url, **options}, **run))
 
-    result: Completed | Accepted = with_executor(server, call, configured)
+    result: Completed | Accepted = with_executor(server, call, configured, clock)
     return result
 
 
 def with_executor(
-    server: Server, do: Callable[[HttpExecutor], Awaitable[Any]], configured: dict[str, Any] | None = None
+    server: Server,
+    do: Callable[[HttpExecutor], Awaitable[Any]],
+    configured: dict[str, Any] | None = None,
+    clock: Clock | None = None,
 ) -> Any:
     async def scenario() -> Any:
-        async with aclosing(HttpExecutor({"allow": [server.allow], **(configured or {})}, SITE)) as executor:
+        async with aclosing(HttpExecutor({"allow": [server.allow], **(configured or {})}, SITE, clock)) as executor:
             return await do(executor)
 
     return asyncio.run(scenario())
@@ -118,7 +129,9 @@ ANSWERS: list[tuple[int, bytes, Completed | Accepted | type[LaunchError]]] = [
     (425, b"", LaunchError),
     (429, b"slow down", LaunchError),
     (500, b"", LaunchError),
-    (503, b"later", LaunchError),
+    (502, b"", LaunchError),
+    (503, b"later", TargetUnreachable),
+    (504, b"", LaunchError),
 ]
 
 
@@ -133,7 +146,30 @@ def test_status_code_determines_the_outcome(
     with pytest.raises(LaunchError, match=str(status)) as caught:
         call_target(server, {})
     assert type(caught.value) is expected
-    assert caught.value.retryable is (expected is LaunchError)
+    assert caught.value.retryable is (expected is not LaunchRefused)
+    assert caught.value.retry_after_s is None
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("0", 0),
+        ("120", 120),
+        ("9" * 30, MAX_RETRY_AFTER_S),
+        ("Fri, 15 Jan 2027 08:00:10 GMT", 10),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", 0),
+        ("-5", None),
+        ("soon", None),
+        ("", None),
+        ("²", None),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_retry_after_is_read(server: Server, status: int, header: str, expected: float | None) -> None:
+    server.answer = lambda _: (status, {"Retry-After": header.encode().decode("latin-1")}, b"")
+    with pytest.raises(LaunchError, match=str(status)) as caught:
+        call_target(server, {}, clock=ManualClock(datetime(2027, 1, 15, 8, tzinfo=UTC).timestamp()))
+    assert caught.value.retry_after_s == expected
 
 
 def redirect(status: int, location: str, canary: str, _seen: ReceivedRequest) -> tuple[int, dict[str, str], bytes]:
@@ -230,10 +266,10 @@ def test_cancellation_of_an_accepted_run_is_sent_to_the_cancel_url(server: Serve
     assert (seen.path, seen.json["execution_id"]) == ("/cancel", "/jobs/17")
 
 
-def test_closed_port_is_a_retryable_error() -> None:
+def test_closed_port_is_an_unreachable_target() -> None:
     with http_server() as server:
         pass
-    with pytest.raises(LaunchError, match=r"cannot reach 127\.0\.0\.1") as caught:
+    with pytest.raises(TargetUnreachable, match=r"cannot reach 127\.0\.0\.1") as caught:
         call_target(server, {})
     assert caught.value.retryable
 
@@ -394,7 +430,7 @@ def test_dns_rebinding_never_reaches_an_internal_address(server: Server, monkeyp
         return errors
 
     kinds = Counter(asyncio.run(scenario()))
-    assert kinds == {"LaunchError": 200, "LaunchRefused": 800}
+    assert kinds == {"TargetUnreachable": 200, "LaunchRefused": 800}
     assert set(attempted) == {"93.184.215.14"}  # the executor connects to the address that it has checked
     assert server.seen == []
 

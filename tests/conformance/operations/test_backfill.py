@@ -176,3 +176,16 @@ def test_many_runs_of_one_tick_do_not_hide_another_tick(bench: Bench, size: int)
     assert bench.backfill("09:00", "12:00", only="missing").total == 1
     run_backfills(worker)
     assert len(bench.runs()) == 16
+
+
+def test_a_dry_run_lists_the_ticks_that_would_run_and_writes_nothing(bench: Bench) -> None:
+    worker = missed(bench)
+    bench.backfill("10:00", "10:00")
+    assert run_backfills(worker) == 1
+    before = bench.dump()
+    planned = bench.backfill("09:00", "12:00", only="missing", dry_run=True)
+    assert bench.dump() == before
+    assert (planned.backfill_id, planned.status, planned.total) == (0, "PLANNED", 3)
+    assert [f"{tick:%H:%M}" for tick in planned.ticks] == ["09:00", "11:00", "12:00"]
+    assert [f"{tick:%H:%M}" for tick in bench.backfill("09:00", "10:00", dry_run=True).ticks] == ["09:00", "10:00"]
+    assert run_backfills(worker) == 0

@@ -331,7 +331,7 @@ REQUESTS: list[tuple[str, Call, type[TompionError], list[str]]] = [
         "upsert without id",
         lambda b: b.ask(crud.upsert, None, cron="* * * * *", function=FUNCTION),
         InvalidField,
-        ["schedule_id", "upsert needs the id of the schedule"],
+        ["schedule_id", "required; use create for a generated id"],
     ),
     ("skip nothing", lambda b: b.ask(control.skip, "there", at=[]), InvalidField, ["at", "list of times"]),
     ("pause once", lambda b: b.ask(targets.pause_target, queue="a", request_id=""), InvalidField, ["request_id"]),

@@ -13,7 +13,7 @@ from tompion.errors import InvalidField, NotFound, StaleReport
 from tompion.model.run import RunState
 from tompion.model.worker import Assignment, HeartbeatAck
 from tompion.operations.resources import targets, workers
-from tompion.operations.runs import callbacks, read, remote_workers
+from tompion.operations.runs import callbacks, cancel, read, remote_workers
 from tompion.operations.schedules import control, crud
 
 QUEUES = ["reports"]
@@ -221,9 +221,29 @@ def test_a_trigger_cancels_a_run_of_an_external_target(bench: Bench, overlap: st
     assert again.to_end == []
 
 
-def test_a_launch_failure_fails_the_run_without_a_retry(bench: Bench) -> None:
+def test_a_launch_failure_is_retried_like_other_failures(bench: Bench) -> None:
     worker = register_worker(bench)
-    run_id = trigger_run(bench, max_attempts=5)
+    run_id = trigger_run(bench, max_attempts=2)
+    (assignment,) = claim_runs(bench, worker)
+    bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
+    process_requests(bench, bench.worker())
+    retried = bench.ask(read.get_run, run_id)
+    assert (retried.status, retried.reason, retried.error) == (RunState.ENQUEUED, "retry", "cannot be imported")
+
+
+def test_a_cancelled_run_that_cannot_be_launched_is_not_retried(bench: Bench) -> None:
+    worker = register_worker(bench)
+    run_id = trigger_run(bench, max_attempts=2)
+    (assignment,) = claim_runs(bench, worker)
+    bench.ask(cancel.cancel_run, run_id)
+    bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
+    process_requests(bench, bench.worker())
+    assert bench.ask(read.get_run, run_id).status is RunState.FAILED
+
+
+def test_a_launch_failure_fails_the_run(bench: Bench) -> None:
+    worker = register_worker(bench)
+    run_id = trigger_run(bench)
     (assignment,) = claim_runs(bench, worker)
     bench.ask(callbacks.report_run, assignment.token, "launch_failed", error="cannot be imported")
     process_requests(bench, bench.worker())

@@ -37,6 +37,39 @@ def test_runs_are_claimed_by_queue_oldest_first(write: Write) -> None:
     assert times(write(lambda t: t.run_claim(OTHER, 900, ["slow"], 10))) == [(2, 5, 0)]
 
 
+def test_suspects_are_claimed_one_by_one_the_least_suspicious_first(write: Write) -> None:
+    write(lambda t: each(t.version_insert, version(1), version(2, action='{"queue":"slow"}')))
+    lost_once = run(1, 1, due_ms=100, attempt=2, owner=OTHER, pickups=0)
+    lost_twice = run(1, 2, due_ms=300, attempt=3, owner=OTHER, pickups=1, state="STARTED")
+    lost_often = run(1, 3, due_ms=200, attempt=9, owner=OTHER, pickups=7)
+    retried = run(1, 4, due_ms=400, attempt=4, pickups=2, failures=1)
+    slow, later = run(2, 5, due_ms=50, pickups=5), run(1, 6, due_ms=901, pickups=5)
+    write(lambda t: t.run_insert([lost_once, lost_twice, lost_often, retried, slow, later]))
+    assert times(write(lambda t: t.run_claim(MINE, 900, ["default"], 10))) == [(1, 1, 0)]
+    claimed = [write(lambda t: t.run_claim_suspect(MINE, 900, ["default"])) for _ in range(4)]
+    assert [times(rows) for rows in claimed] == [[(1, 2, 0)], [(1, 4, 0)], [(1, 3, 0)], []]
+    assert claimed[0] == [lost_twice._replace(attempt=4, owner=MINE, due_ms=None, state="ENQUEUED", pickups=2)]
+
+
+def test_remote_worker_holds_one_suspect_at_a_time(write: Write) -> None:
+    write(lambda t: t.schedule_insert(schedule("report")))
+    write(lambda t: t.version_insert(version(1, action='{"queue":"default","function":"tasks:work"}')))
+    suspects = [run(1, at, due_ms=at, attempt=2, pickups=2) for at in (1, 2, 3)]
+    write(lambda t: t.run_insert([*suspects, run(1, 4, due_ms=900)]))
+
+    def claim(worker: str, now_ms: int = 900, limit: int = 5) -> list[tuple[int, int, int]]:
+        claimed: list[RunRow] = write(
+            lambda t: t.run_claim_remote("default", worker, now_ms, now_ms + 100, ["default"], limit)
+        )
+        return times(claimed)
+
+    assert claim("worker:a", limit=1) == [(1, 4, 0)], "a suspect needs a free place"
+    assert claim("worker:a") == [(1, 1, 0)]
+    assert claim("worker:a") == []
+    assert claim("worker:b") == [(1, 2, 0)]
+    assert claim("worker:a", now_ms=1_000) == [(1, 3, 0)], "its first suspect has no lease any more"
+
+
 def test_only_own_runs_are_readopted(write: Write) -> None:
     ours, started = run(1, 1, attempt=1, owner=MINE), run(1, 2, attempt=1, owner=MINE, state="STARTED")
     ours, started = ours._replace(due_ms=None), started._replace(due_ms=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,32 @@ def test_a_column_that_wraps_loses_no_text() -> None:
     lines = [line.plain for line in table_lines(columns, [("engines", text)], 40)]
     assert max(map(len, lines)) <= 40
     assert " ".join(" ".join(lines[1:]).removeprefix("engines").split()) == text
+
+
+def test_a_dry_run_of_a_backfill_lists_its_ticks_and_starts_nothing() -> None:
+    words = ["schedules", "backfill", "tokyo", "2026-01-05", "2026-01-08"]
+    local, utc, data = (
+        run([*words, "--dry-run"]),
+        run([*words, "--dry-run", "--utc"]),
+        run([*words, "--dry-run", "-o", "json"]),
+    )
+    assert local.out == "2026-01-05 09:00:00+09:00\n2026-01-06 09:00:00+09:00\n2026-01-07 09:00:00+09:00\n"
+    assert local.err == "Would run 3 ticks of tokyo. Nothing was started.\n"
+    assert utc.out.startswith("2026-01-05 00:00:00Z\n")
+    (planned,) = json.loads(data.out)
+    assert (planned["status"], planned["backfill_id"], planned["total"], len(planned["ticks"])) == ("PLANNED", 0, 3, 3)
+    assert run(["schedules", "backfills", "tokyo"]).out == ""
+
+
+def test_a_long_dry_run_names_the_number_of_ticks_that_it_does_not_list() -> None:
+    result = run(["schedules", "backfill", "tokyo", "2025-01-01", "2025-12-31", "--dry-run"])
+    assert len(result.out.splitlines()) == 100
+    assert result.err == "Would run 364 ticks of tokyo. 264 of them are not listed. Nothing was started.\n"
+
+
+def test_backfills_have_times_in_the_zone_of_the_schedule() -> None:
+    words = ["schedules", "backfill", "tokyo", "2026-01-05", "2026-01-08", "--no-wait"]
+    assert "+09:00" in run(words).out
+    assert "+09:00" in run(["schedules", "get-backfill", "1"]).out
+    assert "+09:00" not in run(["schedules", "get-backfill", "1", "--utc"]).out
+    assert "+09:00" in run(["schedules", "cancel-backfill", "1"]).out

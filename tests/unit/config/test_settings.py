@@ -10,7 +10,7 @@ import pytest
 from tompion.config.settings import ENUM_SETTINGS, MAX_VALUES, MAY_BE_ZERO, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.operations.schedules.schedule_document import NUMBERS
+from tompion.operations.schedules.schedule_document import DURATIONS
 from tompion.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]
@@ -64,7 +64,7 @@ def test_a_policy_may_be_an_alias() -> None:
 
 
 def test_default_limits_match_the_limits_of_a_schedule() -> None:
-    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": NUMBERS["min_interval_ms"][1]} == MAX_VALUES
+    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": DURATIONS["min_interval_ms"][1]} == MAX_VALUES
     for name, most in MAX_VALUES.items():
         beyond: dict[str, Any] = {name: most + 1}
         with pytest.raises(InvalidInput, match=f"{name} is .* at most {most}"):

@@ -80,6 +80,7 @@ def test_instance_registers_again_after_its_lease_expired(harness: EngineHarness
         await pause(60)
         assert cut_off.context.number > number + 1
         assert not cut_off.launcher.active
+        del cut_off.lease.renew  # it is connected again
         await pause(200)
 
     harness.run(scenario)
@@ -166,7 +167,7 @@ def test_function_that_ignores_its_deadline_is_given_up(harness: EngineHarness) 
 
 
 def test_failed_launch_is_tried_three_times(harness: EngineHarness) -> None:
-    harness.create(max_attempts=5)
+    harness.create()
 
     def refuse(_: RunContext) -> tuple[float, Completed]:
         raise LaunchError("no such function")

@@ -14,13 +14,13 @@ from tests.unit.engine.harness import FUNCTION, EngineHarness, LoopClock, kill
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.errors import LaunchError
+from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
-from tompion.runtime.metrics_registry import OTHER, Metrics
+from tompion.runtime.metric_values import OTHER, Metrics
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -169,6 +169,20 @@ def test_failed_launch_is_counted(harness: EngineHarness) -> None:
     assert number(run_engine(harness, passing(40)), "tompion_runs_failed_launch_total") == 1
 
 
+def test_launch_that_does_not_reach_its_target_is_counted(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+
+    def fail(_: RunContext) -> tuple[float, Completed]:
+        raise TargetUnreachable("cannot reach it")
+
+    harness.plan = fail
+    engine = run_engine(harness, passing(30.5))
+    assert number(engine, "tompion_launches_postponed_total") == 1
+    assert number(engine, "tompion_targets_unreachable") == 1
+    assert number(engine, "tompion_runs_failed_launch_total") == 0
+    assert number(engine, "tompion_runs_retried_total", namespace="default") is None
+
+
 def test_retry_is_counted(harness: EngineHarness) -> None:
     harness.create(cron="1 8 * * *", max_attempts=2)
     harness.plan = lambda _: (0.0, Completed(RunState.FAILED, error="no luck"))
@@ -236,6 +250,26 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
 
     harness.run(scenario)
     assert number(cut_off, "tompion_leases_lost_total") == 1
+
+
+def test_launch_after_the_lease_is_counted(harness: EngineHarness) -> None:
+    """Its process stood still between the claim and the launch."""
+    harness.create(cron="1 8 * * *")
+    freezes = iter([InjectedFault(Fault.FREEZE, 150.0)])
+
+    def freeze_at_the_tick(kind: str) -> InjectedFault:
+        is_claim = kind == "write" and harness.loop.time() >= 30
+        return next(freezes, InjectedFault(Fault.NONE)) if is_claim else InjectedFault(Fault.NONE)
+
+    store = FaultyStore(harness.store, freeze_at_the_tick, lambda: None)
+    engine = harness.engine(Settings(heartbeat_ms=28_000, audit_seal_ms=86_400_000), store=store)
+
+    async def scenario() -> None:
+        await engine.start()
+        await pause(300)
+
+    harness.run(scenario)
+    assert number(engine, "tompion_launches_withheld_total") == 1
 
 
 def test_stale_outcome_is_counted(harness: EngineHarness) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tompion import InvalidSpec
-from tompion.spec.duration import duration_text, parse_duration
+from tompion.spec.duration import duration_text, parse_duration, parse_duration_ms
 
 DAY = 86_400
 
@@ -160,3 +160,41 @@ def test_any_text_gives_a_duration_or_invalid_spec(text: str) -> None:
         assert error.field == "every"  # noqa: PT017 - both outcomes are right, each has its own check
     else:
         assert seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("value", "milliseconds"),
+    [
+        (30_000, 30_000),
+        ("30s", 30_000),
+        ("500ms", 500),
+        ("1.5s", 1_500),
+        ("1h30m", 5_400_000),
+        ("PT15M", 900_000),
+        (timedelta(minutes=2), 120_000),
+        (timedelta(microseconds=1_000), 1),
+        (timedelta(seconds=-1), -1_000),
+    ],
+)
+def test_a_duration_in_milliseconds(value: object, milliseconds: int) -> None:
+    assert parse_duration_ms(value, field="retry_delay_ms") == milliseconds
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, [], -1])
+def test_other_values_are_left_to_the_caller(value: object) -> None:
+    assert parse_duration_ms(value, field="retry_delay_ms") is value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("30", "retry_delay_ms: '30' has no unit; expected a number of milliseconds, or a duration such as 500ms"),
+        ("soon", "retry_delay_ms: 'soon' is not a duration"),
+        ("0.1ms", "retry_delay_ms: 0.1ms is not a whole number of milliseconds"),
+        (timedelta(microseconds=1), "retry_delay_ms: 0:00:00.000001 is not a whole number of milliseconds"),
+    ],
+)
+def test_an_invalid_duration_in_milliseconds(value: object, message: str) -> None:
+    with pytest.raises(InvalidSpec) as caught:
+        parse_duration_ms(value, field="retry_delay_ms")
+    assert message in str(caught.value).replace('"', "'")

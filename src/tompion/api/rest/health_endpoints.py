@@ -27,7 +27,10 @@ async def healthz(service: Service, _request: Request, _caller: Principal, _name
 
 
 async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Respond whether the store answers and the engine in the same process works."""
+    """Respond whether the store answers and the engine in the same process works.
+
+    ``engine/health.py`` checks the engine: it has started, its loop moves, and its clock agrees with the store's.
+    """
     problems = [*service.problems(), *await store_problems(service.runner.store)]
     if problems:
         return problem(503, "not_ready", "; ".join(problems), problems=problems, retryable=True)

@@ -20,6 +20,7 @@ from tompion.cli.connection import (
     watch_options,
     with_options,
 )
+from tompion.cli.options import milliseconds
 from tompion.cli.output import console, progress, views
 from tompion.cli.output.tables import moment, now, times_in
 from tompion.cli.schedule_options import read_json
@@ -27,6 +28,8 @@ from tompion.cli.times import TIME_HELP, ScheduleZone, no_zone, resolve_time
 from tompion.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tompion.cli.connection import Api
     from tompion.model.hint import Outlook
     from tompion.model.schedule import Backfill, Run, Schedule
@@ -206,6 +209,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
         str | None, typer.Option("--only", metavar="WHICH", help="Ticks to run: all, missing or failed.")
     ] = None,
     last: Annotated[str | None, typer.Option("--last", metavar="DURATION", help="Range up to now: 7d, 12h.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the ticks, start nothing.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the backfill.")] = False,
 ) -> None:
     """Run past ticks, and wait until they are done.
@@ -218,7 +222,7 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
     """
     if sum(option is not None for option in (start, ranges or None, last)) > 1:
         raise InvalidInput("START, --range and --last exclude each other")
-    options: dict[str, Any] = drop_unset(overlap=overlap, only=only)
+    options: dict[str, Any] = drop_unset(overlap=overlap, only=only, dry_run=dry_run or None)
     if last is not None:
         start, end = f"{last} ago", "now"
     with connection.open() as api:
@@ -230,9 +234,10 @@ def backfill_command(  # noqa: PLR0913 - each is an option of the command
                 tuple(resolve_time(part, zone, past=True) for part in _parse_range(text)) for text in ranges
             ]
         backfills = api.backfill(schedule_id, **options, **change)
-        if not no_wait:
+        if not no_wait and not dry_run:
             backfills = progress.wait_for_backfills(api, backfills)
-        connection.print_result(backfills, views.print_backfills)
+        with times_in(zone() if connection.is_local else None):
+            connection.print_result(backfills, views.print_dry_run if dry_run else views.print_backfills)
 
 
 @control_app.command("backfills", rich_help_panel=BACKFILL)
@@ -256,7 +261,7 @@ def get_backfill_command(connection: Connection, backfill_id: BackfillId) -> Non
 
     Example: tompion schedules get-backfill 12 --watch 1
     """
-    connection.show(lambda api: api.schedules.get_backfill(backfill_id), _print_backfill)
+    _show_backfill(connection, lambda api: api.schedules.get_backfill(backfill_id))
 
 
 @control_app.command("cancel-backfill", rich_help_panel=BACKFILL)
@@ -266,7 +271,7 @@ def cancel_backfill_command(connection: Connection, change: Fields, backfill_id:
 
     Example: tompion schedules cancel-backfill 12
     """
-    connection.show(lambda api: api.schedules.cancel_backfill(backfill_id, **change), _print_backfill)
+    _show_backfill(connection, lambda api: api.schedules.cancel_backfill(backfill_id, **change))
 
 
 @control_app.command("hint", rich_help_panel=ADAPTIVE)
@@ -276,20 +281,21 @@ def hint_command(  # noqa: PLR0913 - each is an option of the command
     change: Fields,
     schedule_id: ScheduleId,
     interval_ms: Annotated[
-        int | None, typer.Option("--interval-ms", metavar="MS", help="Run at this interval.")
+        str | None, typer.Option("--interval-ms", metavar="MS", help="Run at this interval: 120000 or 2m.")
     ] = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="Run once at this time.")] = None,
     ttl_ms: Annotated[
-        int | None, typer.Option("--ttl-ms", metavar="MS", help="Time until the hint expires (1 hour).")
+        str | None, typer.Option("--ttl-ms", metavar="MS", help="Time until the hint expires (1 hour).")
     ] = None,
     reason: Reason = None,
     author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Name recorded as the author.")] = None,
 ) -> None:
     """Suggest an interval or a time to an adaptive schedule.
 
-    Example: tompion schedules hint poll --interval-ms 120000 --ttl-ms 3600000 --reason quiet
+    Example: tompion schedules hint poll --interval-ms 2m --ttl-ms 1h --reason quiet
     """
-    options = drop_unset(interval_ms=interval_ms, ttl_ms=ttl_ms, reason=reason, author=author)
+    durations = drop_unset(interval_ms=milliseconds(interval_ms), ttl_ms=milliseconds(ttl_ms))
+    options = drop_unset(**durations, reason=reason, author=author)
 
     def hint(api: Api) -> Outlook:
         at_time = resolve_time(at, ScheduleZone(api, schedule_id))
@@ -392,8 +398,16 @@ def _resolve_each(api: Api, schedule_id: str, times: list[str] | None) -> list[A
     return [resolve_time(text, ScheduleZone(api, schedule_id)) for text in times or ()]
 
 
-def _print_backfill(backfill: Backfill) -> None:
-    views.print_backfills((backfill,))
+def _show_backfill(connection: Connection, read: Callable[[Api], Backfill]) -> None:
+    """Print a backfill, with times in the zone of its schedule."""
+    with connection.open() as api:
+
+        def render(backfill: Backfill) -> None:
+            zones = connection.zones(api, [backfill.schedule_id])
+            with times_in(zones.get(backfill.schedule_id)):
+                views.print_backfills((backfill,))
+
+        connection.repeat(lambda: read(api), render)
 
 
 def _print_next_run(schedule: Schedule) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tompion.cli.options import Output, parse_instant
+from tompion.cli.options import Output, milliseconds, parse_instant
 from tompion.cli.output import console
 from tompion.cli.output.formats import OutputFormat, print_data
 from tompion.errors import InvalidSpec, display
@@ -59,7 +59,8 @@ Profile = Annotated[
 Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="Earliest tick.", show_default=False)]
 End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="Latest tick.", show_default=False)]
 Jitter = Annotated[
-    int | None, typer.Option("--jitter-ms", metavar="MS", help="Maximum random delay.", show_default=False)
+    str | None,
+    typer.Option("--jitter-ms", metavar="MS", help="Maximum random delay: 30000 or 30s.", show_default=False),
 ]
 ScheduleId = Annotated[str, typer.Option("--id", metavar="ID", help="Id of the schedule, seeds H and jitter.")]
 After = Annotated[
@@ -203,7 +204,7 @@ def _spec(options: dict[str, Any]) -> Spec:
         "times": options["at"],
         "start_at": options["start"],
         "end_at": options["end"],
-        "jitter_ms": options["jitter_ms"],
+        "jitter_ms": milliseconds(options["jitter_ms"]),
         "dialect": options["dialect"],
         "dst_gap": options["dst_gap"],
         "dst_overlap": options["dst_overlap"],

@@ -12,6 +12,7 @@ from tompion.cli.output.tables import Column, absolute, facts, heading, length, 
 from tompion.model.action_options import listed_options
 
 if TYPE_CHECKING:
+    from tompion.model.bulk import ScheduleCount
     from tompion.model.hint import Outlook
     from tompion.model.insight import SameSpecSchedule
     from tompion.model.page import Page
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         DroppedTicks,
         Run,
         Schedule,
-        ScheduleCount,
         Version,
     )
     from tompion.model.verification import Verification
@@ -235,6 +235,17 @@ def print_run(run: Run) -> None:
         if data is not None:
             pairs.append((name, json.dumps(data, ensure_ascii=False)))
     facts(pairs)
+
+
+def print_dry_run(backfills: Sequence[Backfill]) -> None:
+    """Print the ticks that backfills would run."""
+    total, undecided = sum(backfill.total for backfill in backfills), sum(backfill.undecided for backfill in backfills)
+    ticks = [tick for backfill in backfills for tick in backfill.ticks]
+    for tick in ticks:
+        console.line(absolute(tick))
+    more = f" {total - len(ticks):,} of them are not listed." if total > len(ticks) else ""
+    waiting = f" {undecided:,} ticks are left out, because the schedule has not decided them yet." if undecided else ""
+    console.note(f"Would run {total:,} ticks of {backfills[0].schedule_id}.{more}{waiting} Nothing was started.")
 
 
 def print_backfills(backfills: Sequence[Backfill]) -> None:

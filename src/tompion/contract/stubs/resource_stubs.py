@@ -31,7 +31,7 @@ def get_workflow(context: Any, workflow_id: str, *, version: int | None = None) 
 def list_workflows(context: Any, *, limit: int = 50, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
-    A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for the
+    A list has only the executor of each document, because the rest may hold secrets. Read one workflow for the
     document.
     """
     raise NotImplementedError

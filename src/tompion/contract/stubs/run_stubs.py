@@ -31,7 +31,7 @@ def recent_runs(context: Any, *, status: str | None = None, limit: int = 50, bef
     """Return the runs of all schedules in the order of their decisions, the newest first.
 
     A page may be short or empty and still have a next page, because the number of runs read for each page is limited. A
-    list has no results, because they may be long. Use ``get_run`` for the result.
+    list has no results, because they may be long. Read one run for its result.
     """
     raise NotImplementedError
 

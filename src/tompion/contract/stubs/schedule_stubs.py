@@ -6,10 +6,11 @@ from typing import Any
 
 from tompion.contract.stubs import operation_in
 from tompion.encoding.instant import When
+from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
 from tompion.model.insight import DeclareResult
 from tompion.model.page import Page
-from tompion.model.schedule import Backfill, BulkResult, Change, Run, Schedule, ScheduleCount, Version
+from tompion.model.schedule import Backfill, Change, Run, Schedule, Version
 
 
 @operation_in("schedules.crud")
@@ -32,7 +33,7 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     raise NotImplementedError
 
@@ -270,9 +271,13 @@ def backfill(
     ranges: list[tuple[When, When]] | None = None,
     overlap: str = "queue",
     only: str = "all",
+    dry_run: bool = False,
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
-    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+    With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each range.
+    """
     raise NotImplementedError
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
+from tompion.engine.execution.launch_failure import LaunchFailure, LaunchFailures, address_of, error_of_tries
+from tompion.engine.execution.target_outages import TargetBackoff, TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.limits import ExecutorSlots
 from tompion.engine.telemetry.events import log_failure
@@ -30,7 +32,7 @@ from tompion.executors.base import (
 from tompion.executors.current_run import enter_run
 from tompion.model.policy import DEFAULT_REMOTE_LIMIT_MS
 from tompion.model.rows import HeldRun
-from tompion.model.run import FAILURES, Reason, RunId, RunRow, RunState, worker_lost_message
+from tompion.model.run import FAILURES, SUSPECT_PICKUPS, Reason, RunId, RunRow, RunState, worker_lost_message
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 
@@ -45,7 +47,12 @@ class Launcher:
     """Executes the runs of one instance and collects their outcomes."""
 
     def __init__(
-        self, context: EngineContext, executors: dict[str, Executor], lookup: WorkflowLookup, pause: Pause
+        self,
+        context: EngineContext,
+        executors: dict[str, Executor],
+        lookup: WorkflowLookup,
+        pause: Pause,
+        outages: TargetOutages,
     ) -> None:
         self._context = context
         self._executors = executors
@@ -56,7 +63,12 @@ class Launcher:
         }
         self._lookup = lookup
         self._pause = pause
+        self._outages = outages
+        self._failures = LaunchFailures(context, outages)
         self._ending: set[asyncio.Task[None]] = set()
+        self._now_s: Callable[[], float] = lambda: 0.0
+        self.withheld = 0
+        """Number of launches that were withheld since the last reconciliation."""
         self.active: dict[HeldRun, Attempt] = {}
         self.outcomes: list[Outcome] = []
         self._taken: list[Outcome] = []
@@ -69,7 +81,9 @@ class Launcher:
 
     def start(self, launches: Iterable[tuple[RunRow, CompiledSchedule]], now_ms: int) -> None:
         """Start runs that this instance has claimed. Two frames lie between each task and its executor."""
-        create_task = _task_factory(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        self._now_s = loop.time
+        create_task = _task_factory(loop)
         max_pickups = self._context.settings.max_pickups
         active, execute = self.active, self._execute
         for row, compiled in launches:
@@ -92,7 +106,7 @@ class Launcher:
             self._add_outcome(Attempt(row, compiled, row.started_ms or now_ms), completed, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
-        reason = None
+        reason, failure = None, None
         completed: Completed | Accepted
         try:
             attempt.begin()
@@ -115,9 +129,8 @@ class Launcher:
             else:
                 completed = Completed(RunState.FAILED, error="CancelledError: the run or other code cancelled its task")
         except LaunchError as error:
-            completed = Completed(RunState.FAILED, error=str(error), exception=error.__cause__)
-            reason = Reason.LAUNCH_FAILED
-            self._context.events.count("runs_failed_launch")
+            failure = self._failures.outcome(attempt, error)
+            completed, reason = failure.completed, failure.reason
         except TimeoutError:
             completed = _timeout_result(attempt.compiled.policy.max_execution_ms)
             attempt.enter(AttemptState.TIMED_OUT)
@@ -131,31 +144,50 @@ class Launcher:
             if not self.active:
                 self._set_idle()
         if attempt.state not in STATES_WITHOUT_OUTCOME:
-            self._add_outcome(attempt, completed, reason)
+            self._add_outcome(attempt, completed, reason, failure)
 
     async def _call_executor(self, attempt: Attempt) -> Completed | Accepted:
         """Call the executor as soon as it has a free slot. A launch that fails is retried with growing delays."""
         settings = self._context.settings
-        delay_ms = settings.launch_retry_ms
-        for tries_left in range(settings.launch_tries - 1, -1, -1):
+        delay_ms, tries_left, is_probe = settings.launch_retry_ms, settings.launch_tries, False
+        errors: list[str] = []
+        while True:
             try:
                 executor, run_context = await self._resolve(attempt)
                 if self._context.supports_calls and isinstance(executor, TransactionalExecutor):
                     # The workflow became transactional after the claim. The next claim executes it in a transaction.
                     return Completed(RunState.ENQUEUED)
+                if self._outages.by_address:
+                    is_probe = await self._outages.admit(address_of(attempt), attempt.on_wait)
+                    tries_left = 1 if is_probe else tries_left
                 slots = self._slots.get(attempt.kind)
                 if slots is None:
+                    self._check_lease(attempt)
                     self._trace_call(attempt, run_context)
-                    return await executor.run(attempt.dag, run_context)
-                async with slots.acquire(executor.target(attempt.dag, run_context), attempt.on_wait):
-                    self._trace_call(attempt, run_context)
-                    return await executor.run(attempt.dag, run_context)
+                    completed = await executor.run(attempt.dag, run_context)
+                else:
+                    async with slots.acquire(executor.target(attempt.dag, run_context), attempt.on_wait):
+                        self._check_lease(attempt)
+                        self._trace_call(attempt, run_context)
+                        completed = await executor.run(attempt.dag, run_context)
+            except TargetBackoff:
+                raise
             except LaunchError as error:
-                if not tries_left or not error.retryable:
+                errors.append(str(error))
+                tries_left -= 1
+                if not tries_left or not error.retryable or error.retry_after_s is not None:
+                    error.args = (error_of_tries(errors),)
                     raise
                 await self._pause(delay_ms / 1000)
                 delay_ms *= 2
-        raise AssertionError("there is at least one try")
+            except BaseException:
+                if is_probe:
+                    self._outages.withdraw_probe(address_of(attempt))
+                raise
+            else:
+                if self._outages.by_address:
+                    self._outages.record_contact(address_of(attempt))
+                return completed
 
     async def _resolve(self, attempt: Attempt) -> tuple[Executor, RunContext]:
         """Return the executor of an attempt, and the attempt as that executor sees it."""
@@ -172,6 +204,15 @@ class Launcher:
         if executor.wants_previous:
             run_context.previous = await self._lookup.previous(row)
         return executor, run_context
+
+    def _check_lease(self, attempt: Attempt) -> None:
+        """Withhold the launch if the lease may have expired. Another instance may have launched the run meanwhile."""
+        if self._now_s() < self._context.lease_until_s:
+            return
+        attempt.enter(AttemptState.LOST)
+        self.withheld += 1
+        self._context.events.count("launches_withheld")
+        raise asyncio.CancelledError
 
     def _trace_call(self, attempt: Attempt, run_context: RunContext) -> None:
         """Record when the executor is called, if traces are written."""
@@ -191,7 +232,13 @@ class Launcher:
 
     # --- outcomes -------------------------------------------------------------------------------------------------
 
-    def _add_outcome(self, attempt: Attempt, completed: Completed | Accepted, reason: Reason | None) -> None:
+    def _add_outcome(
+        self,
+        attempt: Attempt,
+        completed: Completed | Accepted,
+        reason: Reason | None,
+        failure: LaunchFailure | None = None,
+    ) -> None:
         row, lease_ms = attempt.row, 0
         if isinstance(completed, Accepted):
             lease_ms = attempt.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
@@ -200,7 +247,7 @@ class Launcher:
             reason = reason or Reason.CANCEL_REQUESTED
         is_failure = completed.state in FAILURES
         if is_failure:
-            self._log_failure(attempt, completed, reason)
+            self._log_failure(attempt, completed, reason, failure)
         outcome = Outcome(
             schedule_key=row.schedule_key,
             nominal_s=row.nominal_s,
@@ -218,13 +265,23 @@ class Launcher:
             timing=self._timing(attempt),
             is_logged=is_failure,
         )
+        if failure is not None:
+            outcome = outcome._replace(
+                started_ms=failure.since_ms or outcome.started_ms,
+                due_ms=failure.due_ms,
+                retry_after_ms=failure.retry_after_ms,
+                is_refused=failure.is_refused or attempt.is_cancelled,
+            )
         self.outcomes.append(outcome)
         self.ready.set()
 
-    def _log_failure(self, attempt: Attempt, completed: Completed, reason: Reason | None) -> None:
+    def _log_failure(
+        self, attempt: Attempt, completed: Completed, reason: Reason | None, failure: LaunchFailure | None
+    ) -> None:
         row, compiled = attempt.row, attempt.compiled
         run_context = attempt.run_context or build_run_context(self._context, row, compiled, NO_OPTIONS)
-        is_final = reason is not None or row.failures + 1 >= compiled.policy.max_attempts
+        is_refused = failure is None or failure.is_refused
+        is_final = (reason is not None and is_refused) or row.failures + 1 >= compiled.policy.max_attempts
         log_failure(run_context, completed.error, completed.exception, is_final=is_final)
 
     def _timing(self, attempt: Attempt) -> ExecutionTiming | None:
@@ -254,6 +311,13 @@ class Launcher:
             *self.active,
             *((outcome.schedule_key, outcome.nominal_s, outcome.origin, outcome.fence) for outcome in ended),
         ]
+
+    @property
+    def holds_suspect(self) -> bool:
+        """Return whether one of the held runs has lost several workers and may be the cause."""
+        rows = [attempt.row for attempt in self.active.values()]
+        rows += [outcome.row for outcome in (*self._taken, *self.outcomes) if outcome.row is not None]
+        return any(row.pickups >= SUSPECT_PICKUPS for row in rows)
 
     def unmarked(self) -> list[Attempt]:
         """Return the active attempts whose run is not yet STARTED in the store."""

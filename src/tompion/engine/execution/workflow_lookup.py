@@ -6,7 +6,7 @@ from typing import Any
 
 from tompion.engine.schedule_cache import parse_document
 from tompion.engine.store_future import await_store
-from tompion.errors import LaunchError, TompionError
+from tompion.errors import LaunchError, StoreUnavailable, TargetUnreachable, TompionError
 from tompion.executors.base import Previous
 from tompion.model.run import RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
@@ -31,7 +31,8 @@ class WorkflowLookup:
                 self._store.read(lambda transaction: transaction.workflow_get(compiled.namespace, name, version))
             )
         except TompionError as error:
-            raise LaunchError(f"the workflow {name!r} cannot be loaded: {error}") from error
+            kind = TargetUnreachable if isinstance(error, StoreUnavailable) else LaunchError
+            raise kind(f"the workflow {name!r} cannot be loaded: {error}") from error
         if row is None:
             raise LaunchError(f"there is no workflow {name!r}" + ("" if version is None else f" version {version}"))
         return parse_document(row.document)

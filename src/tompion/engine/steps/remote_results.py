@@ -99,9 +99,9 @@ def _reported_outcome(row: RunRow) -> Outcome:
 
 def _reason(row: RunRow, report: dict[str, str]) -> Reason | None:
     """Return the reason of an outcome. A failure after a cancellation is not retried."""
-    if report.get("reason") is not None:
-        return Reason(report["reason"])
-    return Reason.CANCEL_REQUESTED if row.cancel_requested and report["state"] in FAILURES else None
+    if row.cancel_requested and report["state"] in FAILURES:
+        return Reason.CANCEL_REQUESTED
+    return None if report.get("reason") is None else Reason(report["reason"])
 
 
 def _timed_out(row: RunRow, compiled: CompiledSchedule | None) -> Outcome:

@@ -3,6 +3,10 @@
 A claim raises the attempt number, which is the fence: writes of the previous owner change nothing from then on. An
 instance has one lease for all runs that it owns. The first instance that sees an expired lease makes the runs of its
 owner claimable. That needs a walk over all schedules with runs in flight. The lease ends in the same transaction.
+
+A run that has lost several workers is a suspect: it may have killed them. An instance claims one suspect at a time, and
+the next one only after the outcome of the first is written. So a run that kills its worker takes no other suspect with
+it.
 """
 
 from __future__ import annotations
@@ -24,12 +28,15 @@ class RescueStep:
     def __init__(self, context: EngineContext) -> None:
         self._context = context
 
-    def claim(self, transaction: Transaction, limit: int) -> StepResult:
-        """Claim runs that no instance owns, or whose owner's lease has expired."""
+    def claim(self, transaction: Transaction, limit: int, *, may_claim_suspect: bool = True) -> StepResult:
+        """Claim runs that no instance owns, or whose owner's lease has expired. At most one of them is a suspect."""
         now_ms = transaction.now_ms()
+        number, queues = self._context.number, sorted(self._context.queues)
         expired = self._release_expired(transaction, now_ms)
-        rows = transaction.run_claim(self._context.number, now_ms, sorted(self._context.queues), limit)
-        result = self._result(transaction, rows, now_ms)
+        rows = transaction.run_claim(number, now_ms, queues, limit)
+        if may_claim_suspect and len(rows) < limit:
+            rows += transaction.run_claim_suspect(number, now_ms, queues)
+        result = self._result(transaction, sorted(rows, key=_launch_order), now_ms)
         result.expired_leases = expired
         return result
 
@@ -74,6 +81,10 @@ class RescueStep:
             discarded = _must_not_start(row, states.get(row.schedule_key))
             (result.discarded if discarded else result.launches).append((row, compiled))
         return result
+
+
+def _launch_order(row: RunRow) -> tuple[int, int, int]:
+    return row.fire_ms, row.nominal_s, row.schedule_key
 
 
 def _must_not_start(row: RunRow, state: ScheduleState | None) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tompion.engine.context import EngineContext
+from tompion.engine.lease import MAX_MISSED_HEARTBEATS
 from tompion.engine.steps import audit
-from tompion.model.run import Reason, RunRow, RunState
+from tompion.model.run import SUSPECT_PICKUPS, Reason, RunId, RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.store.base import Transaction
@@ -27,6 +30,7 @@ class SweepStep:
         schedules = self._context.schedules.of_versions(
             transaction, sorted({(row.schedule_key, row.version) for row in rows})
         )
+        waiting = self._waiting_suspects(transaction, rows, schedules, now_ms)
         return [
             Outcome(
                 schedule_key=row.schedule_key,
@@ -41,8 +45,26 @@ class SweepStep:
                 row=row,
             )
             for row in rows
-            if now_ms - (row.started_ms or row.decided_ms) > _max_execution_ms(row, schedules)
+            if row.id not in waiting and now_ms - (row.started_ms or row.decided_ms) > _max_execution_ms(row, schedules)
         ]
+
+    def _waiting_suspects(
+        self, transaction: Transaction, rows: list[RunRow], schedules: dict[int, CompiledSchedule], now_ms: int
+    ) -> set[RunId]:
+        """Return the runs that wait for another suspect to end, on a live instance that serves their queue."""
+        since_ms = now_ms - MAX_MISSED_HEARTBEATS * self._context.settings.heartbeat_ms
+        served: dict[str, Counter[str]] = {}
+        waiting: set[RunId] = set()
+        for row in rows:
+            compiled = schedules.get(row.schedule_key)
+            if compiled is None or row.pickups + 1 < SUSPECT_PICKUPS:
+                continue
+            name = compiled.namespace
+            if name not in served:
+                served[name] = transaction.queue_list_served(name, since_ms)
+            if served[name][compiled.action.queue]:
+                waiting.add(row.id)
+        return waiting
 
     def expire_runs(self, transaction: Transaction, after: int) -> int | None:
         """Delete one batch of runs that are older than their retention. Return where the next batch begins."""

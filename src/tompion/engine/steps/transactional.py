@@ -52,6 +52,7 @@ class TransactionalRun(NamedTuple):
     call: SqlCall | None = None
     error: str | None = None
     reason: Reason = Reason.LAUNCH_FAILED
+    is_refused: bool = True
 
 
 class TransactionalStep:
@@ -146,7 +147,7 @@ class TransactionalStep:
         try:
             return run._replace(call=workflow.executor.call(workflow.dag, run.run_context))
         except LaunchError as error:
-            return run._replace(error=str(error))
+            return run._replace(error=str(error), is_refused=not error.retryable)
         except Exception as error:  # noqa: BLE001 - an executor that breaks its contract must not stop the others
             return run._replace(error=_contract_error(error))
 
@@ -158,7 +159,7 @@ class TransactionalStep:
         outcomes: list[Outcome] = []
         for run in runs:
             if run.call is None:
-                outcomes.append(_failed(run.row, now_ms, run.error, run.reason))
+                outcomes.append(_failed(run.row, now_ms, run.error, run.reason)._replace(is_refused=run.is_refused))
             elif (result := next(results, None)) is not None:
                 outcomes.append(self._outcome_of(run, result, now_ms))
             else:
@@ -182,9 +183,9 @@ class TransactionalStep:
         )
 
     def _retry(self, row: RunRow, now_ms: int, error: str) -> Outcome:
-        """Retry a failed call after the launch delay. The last try fails the run."""
+        """Retry a failed call after the launch delay. The last try fails the attempt, which has ``launch_tries``."""
         settings = self._context.settings
-        tries = max(row.attempt - row.failures - row.pickups, 1)
+        tries = max(row.attempt - row.pickups - 1, 0) % settings.launch_tries + 1
         if tries >= settings.launch_tries:
             return _failed(row, now_ms, error)
         delay_ms = settings.launch_retry_ms << (tries - 1)

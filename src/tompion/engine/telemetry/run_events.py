@@ -7,7 +7,7 @@ import logging
 from tompion.engine.context import EngineContext
 from tompion.engine.steps.result import StepResult
 from tompion.engine.telemetry.events import Event
-from tompion.model.run import FAILURES, MISSED, RunId, RunRow, idempotency_key
+from tompion.model.run import FAILURES, MISSED, Reason, RunId, RunRow, idempotency_key
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
 from tompion.spec.explain.words import count_text
@@ -35,6 +35,8 @@ class RunEvents:
         if has_info:
             self._emit_decisions(result)
             for row, compiled in result.launches:
+                if row.reason == Reason.TARGET_UNREACHABLE:
+                    continue  # an event per backoff of each waiting run would fill the log
                 events.emit_event(self._run_event("launched", row.reason or row.source, row, compiled))
 
     def _emit_outcome(self, outcome: Outcome, result: StepResult) -> None:
@@ -43,6 +45,10 @@ class RunEvents:
             return
         compiled = self._context.schedules.newest(outcome.schedule_key)
         kind = "retried" if run in result.retried else "ended"
+        if outcome.reason is Reason.TARGET_UNREACHABLE:
+            kind = "waiting"
+            if outcome.row is not None and outcome.row.reason == Reason.TARGET_UNREACHABLE:
+                return
         error = outcome.error.splitlines()[0] if outcome.error else None
         text = str(outcome.state) if error is None else f"{outcome.state}: {error}"
         if compiled is None or outcome.row is None:

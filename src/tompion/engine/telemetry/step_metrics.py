@@ -14,7 +14,7 @@ from tompion.engine.steps.result import Launches, StepResult
 from tompion.model.run import FINAL, MISSED, Reason, RunRow, RunState
 from tompion.plan.outcome import Outcome
 from tompion.runtime.clock import Clock
-from tompion.runtime.metrics_registry import OTHER
+from tompion.runtime.metric_values import OTHER
 
 _launch_group = itemgetter(
     *map(RunRow._fields.index, ("origin", "attempt", "failures", "pickups", "fire_ms", "decided_ms"))
@@ -91,6 +91,8 @@ class StepMetrics:
             return
         others = [outcome for outcome in outcomes if outcome.state is not RunState.SUCCESS]
         for outcome, name in zip(others, self._namespaces(others), strict=True):
+            if outcome.reason is Reason.TARGET_UNREACHABLE:
+                continue  # the launcher counts it
             if outcome[:3] in result.retried:
                 metrics.count("runs_retried", 1, (metrics.namespace(name),))
             elif outcome.state in FINAL:

@@ -21,7 +21,7 @@ from temporalio.converter import PayloadConverter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from tompion.encoding.bounded_text import json_value, truncate
-from tompion.errors import InvalidField, LaunchError, LaunchRefused
+from tompion.errors import InvalidField, LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.executors.options import ExecutorEnv, check_settings, check_workflow_options, int_setting
 from tompion.executors.queue_message import text_option
@@ -198,7 +198,7 @@ class TemporalExecutor(Executor):
         except ValueError as error:
             raise LaunchRefused(f"the settings for Temporal are invalid: {error}") from None
         except (RuntimeError, RPCError, TimeoutError) as error:
-            raise LaunchError(f"cannot reach Temporal at {self._address}: {type(error).__name__}") from None
+            raise TargetUnreachable(f"cannot reach Temporal at {self._address}: {type(error).__name__}") from None
 
     def _connect_done(self, connecting: asyncio.Future[Client]) -> None:
         self._connecting = None
@@ -346,7 +346,7 @@ class TemporalExecutor(Executor):
 
 def _launch_error(error: RPCError) -> LaunchError:
     if error.status in UNREACHABLE_STATUSES:
-        return LaunchError(f"cannot reach Temporal: {error.status.name}")
+        return TargetUnreachable(f"cannot reach Temporal: {error.status.name}")
     kind = LaunchRefused if error.status in PERMANENT_STATUSES else LaunchError
     return kind(f"Temporal rejected the start: {error.status.name}: {error.message}")
 

@@ -83,7 +83,7 @@ def get_workflow(context: OperationContext, workflow_id: str, *, version: int | 
 def list_workflows(context: OperationContext, *, limit: int = DEFAULT_PAGE, after: str | None = None) -> Page[Workflow]:
     """Return the newest version of each workflow, by id.
 
-    A list has only the executor of each document, because the rest may hold secrets. Use ``get_workflow`` for the
+    A list has only the executor of each document, because the rest may hold secrets. Read one workflow for the
     document.
     """
     limit = page_limit(context, limit)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
+
 from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField, LimitExceeded, NotFound, display
-from tompion.model.backfill import CANCELLED, RUNNING, BackfillRow
+from tompion.model.backfill import CANCELLED, PLANNED, RUNNING, BackfillRow
 from tompion.model.policy import OVERLAP_ALIASES, Overlap
 from tompion.model.rows import ScheduleRow
 from tompion.model.schedule import Backfill
@@ -14,9 +17,12 @@ from tompion.operations.instants import epoch_ms, epoch_s
 from tompion.operations.paging import page_limit
 from tompion.operations.schedules.control import MAX_NUMBER, _audit_request
 from tompion.operations.schedules.repository import AuditEntry, LoadedSchedule, find, open_schedule
-from tompion.operations.validation import choice
+from tompion.operations.validation import check_flag, choice
 from tompion.operations.views import backfill_view
 from tompion.plan.backfill import ALL, BACKFILL_FILTERS, is_wanted, last_decided
+
+MAX_DRY_RUN_TICKS = 100
+"""The maximum number of ticks that a dry run lists of each range."""
 
 
 @idempotent(tuple[Backfill, ...])
@@ -29,9 +35,13 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     ranges: list[tuple[When, When]] | None = None,
     overlap: str = Overlap.QUEUE,
     only: str = ALL,
+    dry_run: bool = False,
     request_id: str | None = None,
 ) -> tuple[Backfill, ...]:
-    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges."""
+    """Run past ticks again: from ``start`` to ``end``, both included, or of several ranges.
+
+    With ``dry_run`` nothing starts. The answer has the number of ticks, and the first 100 ticks of each range.
+    """
     loaded = open_schedule(context, schedule_id)
     overlap_policy = choice("overlap", overlap, Overlap, OVERLAP_ALIASES)
     if only not in BACKFILL_FILTERS:
@@ -39,8 +49,12 @@ def backfill(  # noqa: PLR0913 - the parts of the request
     pairs = [(start, end)] if ranges is None else _pairs(ranges)
     rows = [_backfill_row(context, loaded, first, last, overlap_policy, only) for first, last in pairs]
     _check_backfills(context, loaded, rows)
+    if check_flag("dry_run", dry_run):
+        return tuple(_dry_run(context, loaded, row) for row in rows)
+    rows = [row._replace(backfill_id=context.transaction.number_next()) for row in rows]
     for row in rows:
         context.transaction.backfill_insert(row)
+    context.created.add(tuple[Backfill, ...])
     views = tuple(backfill_view(row, schedule_id) for row in rows)
     after = {"backfills": [row.backfill_id for row in rows], "ticks": sum(row.total for row in rows)}
     after["undecided"] = sum(row.undecided for row in rows)
@@ -115,10 +129,10 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
     known_until = last_decided(loaded.state, only, last)
     undecided = loaded.compiled.ticks_between(max(known_until, first - 1), last, limit)
     if only != ALL:
-        ticks = _count_wanted(context, loaded, first, known_until, only)
+        ticks = len(_wanted_ticks(context, loaded, first, known_until, only))
     now_ms = context.now_ms
     return BackfillRow(
-        backfill_id=context.transaction.number_next(),
+        backfill_id=0,
         schedule_key=loaded.row.schedule_key,
         start_s=first,
         end_s=last,
@@ -137,10 +151,20 @@ def _backfill_row(  # noqa: PLR0913 - the parts of the row
     )
 
 
-def _count_wanted(context: OperationContext, loaded: LoadedSchedule, first: int, last: int, only: str) -> int:
+def _wanted_ticks(context: OperationContext, loaded: LoadedSchedule, first: int, last: int, only: str) -> list[int]:
     ticks = list(loaded.compiled.ticks.between_epochs(first, last))
     states = context.transaction.run_list_tick_states(loaded.row.schedule_key, ticks)
-    return sum(is_wanted(only, states.get(tick, ())) for tick in ticks)
+    return [tick for tick in ticks if is_wanted(only, states.get(tick, ()))]
+
+
+def _dry_run(context: OperationContext, loaded: LoadedSchedule, row: BackfillRow) -> Backfill:
+    """Return a backfill that was not started, with its first ticks."""
+    if row.only == ALL:
+        ticks = list(islice(loaded.compiled.ticks.between_epochs(row.start_s, row.last_s), MAX_DRY_RUN_TICKS))
+    else:
+        ticks = _wanted_ticks(context, loaded, row.start_s, row.last_s, row.only)[:MAX_DRY_RUN_TICKS]
+    view = backfill_view(row._replace(state=PLANNED), loaded.row.schedule_id)
+    return replace(view, ticks=tuple(map(datetime_s, ticks)))
 
 
 def _check_backfills(context: OperationContext, loaded: LoadedSchedule, rows: list[BackfillRow]) -> None:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tompion.encoding.instant import When
 from tompion.errors import InvalidField, TompionError, display
+from tompion.model.bulk import BulkRefusal, BulkResult
 from tompion.model.policy import OVERLAP_ALIASES, OnResume, Overlap
 from tompion.model.rows import ScheduleFilter, ScheduleRow
-from tompion.model.schedule import BulkRefusal, BulkResult, Run
+from tompion.model.schedule import Run
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.instants import epoch_ms

@@ -9,10 +9,11 @@ from typing import Any
 
 from tompion.errors import AlreadyExists, InvalidField, LimitExceeded, StoreError, TompionError, display
 from tompion.model.backfill import CANCELLED
+from tompion.model.bulk import ScheduleCount
 from tompion.model.page import Page
 from tompion.model.rows import ScheduleFilter, ScheduleRow, VersionRow
 from tompion.model.run import Reason, RunState
-from tompion.model.schedule import Definition, Schedule, ScheduleCount, ScheduleStatus
+from tompion.model.schedule import Definition, Schedule, ScheduleStatus
 from tompion.model.schedule_state import DroppedRange, ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
@@ -84,10 +85,10 @@ def upsert(
 ) -> Schedule:
     """Create a schedule or replace its definition. Pause, cursor and counters change only if a field names them.
 
-    With a token it replaces the definition of an existing schedule only, as :func:`update` does.
+    With a token it replaces the definition of an existing schedule only, as ``update`` does.
     """
     if schedule_id is None:
-        raise InvalidField("schedule_id", "upsert needs the id of the schedule; use create for a generated id")
+        raise InvalidField("schedule_id", "required; use create for a generated id")
     if conflict_token is not None:
         loaded = open_schedule(context, schedule_id, conflict_token)
         entry = AuditEntry("update", request_id)
@@ -301,7 +302,7 @@ def reserve_id(context: OperationContext, schedule_id: str) -> ScheduleRow | Non
     context.transaction.name_lock("schedule", context.namespace, schedule_id)
     row = context.transaction.schedule_get(context.namespace, schedule_id)
     if row is not None and row.state != ScheduleStatus.CLOSED:
-        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or upsert")
+        raise AlreadyExists(f"schedule {schedule_id!r} exists already; update it, or put it")
     return row
 
 
@@ -340,7 +341,7 @@ def insert_definition(
     remaining = None if schedule_input.remaining is UNSET else schedule_input.remaining
     state = edit.new_state(compiled, now_ms, remaining=remaining)
     note = None if schedule_input.note is UNSET else schedule_input.note
-    row = row._replace(pause_note=note)
+    row = row._replace(pause_note=note, zones=compiled.zones)
     if schedule_input.paused is True:
         row, state = pause_schedule(row, state, paused_by=context.actor, note=note, now_ms=now_ms)
     if not may_never_fire:

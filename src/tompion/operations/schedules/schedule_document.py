@@ -61,7 +61,11 @@ NUMBERS = {"max_concurrent": (1, 10_000), "max_attempts": (1, 1_000)}
 
 DURATIONS = {"retry_delay_ms": (0, 86_400_000), "min_interval_ms": (0, 366 * 86_400_000)}
 
-_NULLABLE_DURATIONS = {"max_execution_ms": (1, 30 * 86_400_000), "max_interval_ms": (1_000, 366 * 86_400_000)}
+_NULLABLE_DURATIONS = {
+    "max_execution_ms": (1, 30 * 86_400_000),
+    "max_interval_ms": (1_000, 366 * 86_400_000),
+    "launch_deadline_ms": (0, 366 * 86_400_000),
+}
 
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 

@@ -73,17 +73,6 @@ class RunTable(DriverTransaction):
         """Make runs of silent remote workers claimable again."""
         return self._changed("run_reset_remote", held)
 
-    def run_claim(self, owner: int, now_ms: int, queues: Sequence[str], limit: int) -> list[RunRow]:
-        """Claim runs without a live owner. Each gets a new attempt."""
-        return self._runs("run_claim", owner=owner, now_ms=now_ms, queues=list(queues), limit=limit)
-
-    def run_claim_remote(  # noqa: PLR0913 - one parameter per condition
-        self, namespace: str, worker: str, now_ms: int, until_ms: int, queues: Sequence[str], limit: int
-    ) -> list[RunRow]:
-        """Claim function runs without a live owner for a remote worker. Each gets a new attempt."""
-        params = {"namespace": namespace, "worker": worker, "queues": list(queues)}
-        return self._runs("run_claim_remote", now_ms=now_ms, until_ms=until_ms, limit=limit, **params)
-
     def run_request_cancel(self, run: RunId, now_ms: int) -> RunRow | None:
         """Request the cancellation of a run in flight and return it, or ``None`` if it has ended."""
         runs = self._runs(

@@ -164,6 +164,12 @@ OTHER_FIELDS: dict[str, Schema] = {
     "max_attempts": _number("Maximum number of attempts of a run.", 1),
     "retry_delay_ms": _milliseconds("Delay before the second attempt. It doubles with each attempt."),
     "max_execution_ms": _nullable(_milliseconds("Time limit of a run.", 1)),
+    "launch_deadline_ms": _nullable(
+        _milliseconds(
+            "How long a run waits for a target that cannot be reached. 0 is not at all. null is catchup_window, or the "
+            "setting of the service."
+        )
+    ),
     "pause_on_failure": {"type": "boolean", "description": "Pause the schedule when a run has failed finally."},
     "min_interval_ms": _milliseconds("Minimum time between two automatic starts."),
     "adaptive": {"type": "boolean", "description": "Adapt the times of runs to hints, failures and bounds."},

@@ -155,7 +155,7 @@ def _add_future_times(info: Any, view: TemporalView, limit: int | None = None) -
 
 def _actions(runs: Iterable[Run]) -> list[ScheduleActionResult]:
     """Return the results of the runs that were launched."""
-    return [_action(run) for run in runs if run.reason != Reason.LAUNCH_FAILED]
+    return [_action(run) for run in runs if run.reason not in (Reason.LAUNCH_FAILED, Reason.TARGET_UNREACHABLE)]
 
 
 def _action(run: Run) -> ScheduleActionResult:

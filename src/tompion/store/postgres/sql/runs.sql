@@ -32,14 +32,17 @@ JOIN unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS h (schedule_key, nomina
   USING (schedule_key, nominal_s, origin);
 
 -- name: run_settle
--- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight. A cancellation
+-- that was requested meanwhile applies to the next attempt.
 UPDATE schedule_runs r SET
     state = n.state, attempt = n.attempt, failures = n.failures,
-    reason = coalesce(n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END),
+    reason = coalesce(
+        n.reason, CASE WHEN r.reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN r.reason END
+    ),
     due_ms = n.due_ms, owner = n.owner, started_ms = coalesce(n.started_ms, r.started_ms),
     finished_ms = n.finished_ms, error = n.error,
-    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), cancel_requested = false,
-    report = NULL
+    result = n.result, execution_id = coalesce(n.execution_id, r.execution_id), report = NULL,
+    cancel_requested = r.cancel_requested AND n.state = 'ENQUEUED'
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[]
@@ -51,7 +54,8 @@ RETURNING r.schedule_key, r.nominal_s, r.origin;
 -- name: run_finish_fast
 -- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs r SET
-    state = 'SUCCESS', reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused') THEN r.reason END, due_ms = NULL,
+    state = 'SUCCESS', due_ms = NULL,
+    reason = CASE WHEN r.reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN r.reason END,
     owner = NULL, started_ms = coalesce(n.started_ms, r.started_ms), finished_ms = n.finished_ms, error = NULL,
     result = NULL, cancel_requested = false
 FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS n ({fast_finish})
@@ -141,44 +145,6 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
 WHERE r.schedule_key = h.schedule_key AND r.nominal_s = h.nominal_s AND r.origin = h.origin AND r.attempt = h.fence
   AND r.state = 'STARTED' AND r.owner IS NULL AND r.report IS NULL
 RETURNING r.schedule_key, r.nominal_s, r.origin;
-
--- name: run_claim
--- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
-WITH picked AS MATERIALIZED (
-    SELECT r.run_number FROM schedule_runs r
-    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
-      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
-      AND v.action::json ->> 'queue' = ANY (%(queues)s::text[])
-    ORDER BY r.due_ms LIMIT %(limit)s
-    FOR UPDATE OF r SKIP LOCKED
-)
-UPDATE schedule_runs SET
-    pickups = pickups + (owner IS NOT NULL)::int, attempt = attempt + 1, owner = %(owner)s, due_ms = NULL,
-    state = 'ENQUEUED'
-FROM picked
-WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
-RETURNING {run};
-
--- name: run_claim_remote
--- Index schedule_runs_due. Like run_claim, for a remote worker. Each run has its own lease, which ends at due_ms
--- unless a heartbeat extends it.
-WITH picked AS MATERIALIZED (
-    SELECT r.run_number FROM schedule_runs r
-    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    JOIN schedules s ON s.schedule_key = r.schedule_key
-    WHERE r.due_ms <= %(now_ms)s AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
-      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = %(namespace)s
-      AND v.action::json ->> 'queue' = ANY (%(queues)s::text[]) AND v.action::json ->> 'function' IS NOT NULL
-    ORDER BY r.due_ms LIMIT %(limit)s
-    FOR UPDATE OF r SKIP LOCKED
-)
-UPDATE schedule_runs SET
-    pickups = pickups + (owner IS NOT NULL)::int, attempt = attempt + 1, owner = NULL, due_ms = %(until_ms)s,
-    state = 'STARTED', started_ms = %(now_ms)s, execution_id = %(worker)s
-FROM picked
-WHERE schedule_runs.run_number = picked.run_number AND due_ms <= %(now_ms)s AND state IN ('ENQUEUED', 'STARTED')
-RETURNING {run};
 
 -- name: run_request_cancel
 -- Index schedule_runs_once. An instance polls the runs that it holds. A run on a remote worker becomes due now.

@@ -21,19 +21,22 @@ SELECT schedule_key, nominal_s, origin, run_number FROM schedule_runs
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3;
 
 -- name: run_settle
--- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight.
+-- Index schedule_runs_once. Only the holder of the fence may write, and only while the run is in flight. A cancellation
+-- that was requested meanwhile applies to the next attempt.
 UPDATE schedule_runs SET
     state = ?5, attempt = ?7, failures = ?8, due_ms = ?9, owner = ?10,
-    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END),
+    reason = coalesce(?6, CASE WHEN reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN reason END),
     started_ms = coalesce(?11, started_ms), finished_ms = ?12, error = ?13, result = ?14,
-    execution_id = coalesce(?15, execution_id), cancel_requested = 0, report = NULL
+    execution_id = coalesce(?15, execution_id), report = NULL,
+    cancel_requested = CASE WHEN ?5 = 'ENQUEUED' THEN cancel_requested ELSE 0 END
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
 RETURNING schedule_key, nominal_s, origin;
 
 -- name: run_finish_fast
 -- Index schedule_runs_once. Like run_settle, for plain successes.
 UPDATE schedule_runs SET
-    state = 'SUCCESS', reason = CASE WHEN reason NOT IN ('retry', 'target_paused') THEN reason END, due_ms = NULL,
+    state = 'SUCCESS', due_ms = NULL,
+    reason = CASE WHEN reason NOT IN ('retry', 'target_paused', 'target_unreachable') THEN reason END,
     owner = NULL, started_ms = coalesce(?5, started_ms), finished_ms = ?6, error = NULL, result = NULL,
     cancel_requested = 0
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state IN ('ENQUEUED', 'STARTED')
@@ -100,38 +103,6 @@ UPDATE schedule_runs SET state = 'ENQUEUED', pickups = pickups + 1
 WHERE schedule_key = ?1 AND nominal_s = ?2 AND origin = ?3 AND attempt = ?4 AND state = 'STARTED' AND owner IS NULL
   AND report IS NULL
 RETURNING schedule_key, nominal_s, origin;
-
--- name: run_claim
--- Index schedule_runs_due. Runs without an owner, or whose owner's lease has expired.
-UPDATE schedule_runs SET
-    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = :owner, due_ms = NULL, state = 'ENQUEUED'
-WHERE run_number IN (
-    SELECT r.run_number FROM schedule_runs r
-    JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
-      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL)
-      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
-    ORDER BY r.due_ms LIMIT :limit
-)
-RETURNING {run};
-
--- name: run_claim_remote
--- Index schedule_runs_due. Like run_claim, for a remote worker. Each run has its own lease, which ends at due_ms
--- unless a heartbeat extends it.
-UPDATE schedule_runs SET
-    pickups = pickups + (owner IS NOT NULL), attempt = attempt + 1, owner = NULL, due_ms = :until_ms,
-    state = 'STARTED', started_ms = :now_ms, execution_id = :worker
-WHERE run_number IN (
-    SELECT r.run_number FROM schedule_runs r
-    CROSS JOIN schedule_versions v ON v.schedule_key = r.schedule_key AND v.version = r.version
-    CROSS JOIN schedules s ON s.schedule_key = r.schedule_key
-    WHERE r.due_ms <= :now_ms AND r.state IN ('ENQUEUED', 'STARTED') AND r.report IS NULL
-      AND (r.state = 'ENQUEUED' OR r.owner IS NOT NULL) AND s.namespace = :namespace
-      AND json_extract(v.action, '$.queue') IN (SELECT value FROM json_each(:queues))
-      AND json_extract(v.action, '$.function') IS NOT NULL
-    ORDER BY r.due_ms LIMIT :limit
-)
-RETURNING {run};
 
 -- name: run_request_cancel
 -- Index schedule_runs_once. An instance polls the runs that it holds. A run on a remote worker becomes due now.

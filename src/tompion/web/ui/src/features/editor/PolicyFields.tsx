@@ -74,6 +74,12 @@ const NUMBERS: { name: string; label: string; defaultValue?: number; placeholder
     placeholder: '1',
     scale: 1_000,
   },
+  {
+    name: 'launch_deadline_ms',
+    label: t('policy.launchDeadline'),
+    placeholder: SERVER_DEFAULT,
+    scale: 1_000,
+  },
   { name: 'max_execution_ms', label: t('policy.timeout'), placeholder: t('policy.noTimeout'), scale: 1_000 },
   {
     name: 'min_interval_ms',

@@ -136,6 +136,7 @@ export const editor = {
   'policy.catchupWindow': 'Catch-up window',
   'policy.catchupWindowHelp': 'e.g. 2h',
   'policy.noLimit': 'No limit',
+  'policy.launchDeadline': 'Wait for an unreachable target (seconds)',
   'policy.noTimeout': 'No timeout',
   'policy.unlimited': 'Unlimited',
   'policy.maxConcurrent': 'Max concurrent runs',

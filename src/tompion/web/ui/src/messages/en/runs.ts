@@ -19,6 +19,7 @@ export const runs = {
   'runReason.shadow': 'Shadow schedule: runs are recorded, not started',
   'runReason.deleted': 'Schedule deleted',
   'runReason.target_paused': 'Workflow or queue paused',
+  'runReason.target_unreachable': 'Waiting for an unreachable target',
   'runReason.retry': 'Will be retried',
   'runReason.launch_failed': 'Failed to start',
   'runReason.worker_lost': 'Worker lost',
