@@ -22,11 +22,11 @@ from tests.conformance.temporal.kit import dispatcher_for, sdk_client
 from tests.support.executors import CANARY
 from tests.support.schedule_documents import CALENDAR, DATES, DOCUMENTS, WORKFLOW, WORKFLOW_ID
 from tests.support.service import Direct, runner_of
-from tompion import schedule_document
+from tompion import HttpAction, TemporalAction, schedule_document
 from tompion.bootstrap.store import open_store
 from tompion.operations.runner import OperationRunner
 
-TEMPORAL: dict[str, Any] = {
+TEMPORAL: TemporalAction = {
     "workflow": "Report",
     "task_queue": "reports",
     "workflow_id": "report",
@@ -96,7 +96,7 @@ def test_a_temporal_action_is_the_workflow_that_it_starts(api: Direct, runner: O
 
 
 def test_an_update_of_another_part_keeps_the_action(api: Direct, runner: OperationRunner) -> None:
-    http = {"url": "https://a.example/run", "headers": {"Authorization": CANARY}, "body": {"n": 1}}
+    http: HttpAction = {"url": "https://a.example/run", "headers": {"Authorization": CANARY}, "body": {"n": 1}}
     api.schedules.put("report", cron="0 9 * * *", http=http)
 
     async def change_note(update: ScheduleUpdateInput) -> ScheduleUpdate:
@@ -121,7 +121,11 @@ def test_other_actions_are_shown_by_the_name_of_their_executor(api: Direct, runn
 
 def test_a_list_has_no_secrets_of_an_action(api: Direct, runner: OperationRunner) -> None:
     """Regression: the memo of an entry had the headers and the payload, which the list of REST leaves out."""
-    http = {"url": f"https://a.example/run?token={CANARY}", "headers": {"Authorization": CANARY}, "body": CANARY}
+    http: HttpAction = {
+        "url": f"https://a.example/run?token={CANARY}",
+        "headers": {"Authorization": CANARY},
+        "body": CANARY,
+    }
     api.schedules.put("report", cron="0 9 * * *", http=http, payload={"password": CANARY})
     request = ListSchedulesRequest(namespace="default", maximum_page_size=10)
     page = asyncio.run(client_of(runner).workflow_service.list_schedules(request))
