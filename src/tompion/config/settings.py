@@ -78,7 +78,8 @@ class Settings:
     max_threads: int = _limit(32, "maximum synchronous functions that one instance executes at a time")
     lock_ttl_ms: int = _limit(
         120 * SECOND_MS,
-        "how long an instance's lease lasts after its last heartbeat; then other instances take over its runs",
+        "how long an instance's lease lasts after its last heartbeat; then other instances take over its runs. The "
+        "runs of a process that has ended are taken over within 5 seconds",
     )
     heartbeat_ms: int = _limit(30 * SECOND_MS, "how often an instance renews its lease")
     sweep_ms: int = _limit(5 * MINUTE_MS, "how often an instance runs maintenance: zombie runs and retention")
