@@ -15,11 +15,11 @@ from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
 from tompion.engine.execution.launch_failure import LaunchFailure, LaunchFailures, address_of, error_of_tries
-from tompion.engine.execution.target_outages import TargetBackoff, TargetOutages
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.limits import ExecutorSlots
 from tompion.engine.telemetry.events import log_failure
-from tompion.errors import LaunchError
+from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import (
     NO_OPTIONS,
     Accepted,
@@ -170,9 +170,9 @@ class Launcher:
                         self._check_lease(attempt)
                         self._trace_call(attempt, run_context)
                         completed = await executor.run(attempt.dag, run_context)
-            except TargetBackoff:
-                raise
             except LaunchError as error:
+                if isinstance(error, TargetUnreachable) and not error.was_called:
+                    raise
                 errors.append(str(error))
                 tries_left -= 1
                 if not tries_left or not error.retryable or error.retry_after_s is not None:
