@@ -130,6 +130,17 @@ def test_every_response_has_an_example_and_a_schema() -> None:
                 assert content["schema"] != {"type": "object"} or path.endswith("/openapi.json"), (method, path)
 
 
+def test_queues_and_tokens_of_workers_are_lists_of_text() -> None:
+    schemas = [
+        (path, name, schema)
+        for _, path, _, body in (parameters.values for parameters in BODIES)
+        for name, schema in body.get("properties", {}).items()
+        if "/workers" in path and name in ("queues", "tokens")
+    ]
+    assert schemas
+    assert [item for item in schemas if item[2] != {"type": "array", "items": {"type": "string"}}] == []
+
+
 def test_error_statuses_are_listed_per_operation() -> None:
     def problems(method: str, path: str) -> set[int]:
         return {int(status) for status in DOCUMENT["paths"][path][method]["responses"] if int(status) >= 400}
