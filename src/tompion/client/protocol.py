@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
 from tompion.client.errors import error_of
-from tompion.contract.api_routes import API_ROUTES, PREFIX, Route
+from tompion.contract.api_routes import CLIENT_ROUTES, PREFIX, Route
 from tompion.contract.json import decode, encode
 from tompion.contract.stubs import OperationStub, resource_stubs, run_stubs, schedule_stubs
 from tompion.encoding.codec import to_plain
@@ -255,7 +255,7 @@ def _bind(operation: OperationStub[..., Any], args: Any, kwargs: Any) -> dict[st
 
 @cache
 def _routes(operation: OperationStub[..., Any]) -> tuple[Route, ...]:
-    return tuple(route for route in API_ROUTES if operation in (route.stub, route.if_match))
+    return tuple(route for route in CLIENT_ROUTES if operation in (route.stub, route.if_match))
 
 
 def _route_for(operation: OperationStub[..., Any], arguments: Mapping[str, Any]) -> Route:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.harness import FUNCTION, EngineHarness, LoopClock, kill
+from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
@@ -250,6 +251,21 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
 
     harness.run(scenario)
     assert number(cut_off, "tompion_leases_lost_total") == 1
+
+
+def test_dead_process_is_counted(harness: EngineHarness) -> None:
+    store = PresenceStore(harness)
+    dead, engine = harness.engine(store=store), harness.engine(store=store)
+
+    async def scenario() -> None:
+        await dead.start()
+        await kill(dead)
+        store.absent.add(dead.context.number)
+        await engine.start()
+        await pause(5)
+
+    harness.run(scenario)
+    assert number(engine, "tompion_instances_found_dead_total") == 1
 
 
 def test_launch_after_the_lease_is_counted(harness: EngineHarness) -> None:
