@@ -133,9 +133,12 @@ def test_every_response_has_an_example_and_a_schema() -> None:
 def test_queues_and_tokens_of_workers_are_lists_of_text() -> None:
     schemas = [
         (path, name, schema)
-        for _, path, _, body in (parameters.values for parameters in BODIES)
-        for name, schema in body.get("properties", {}).items()
-        if "/workers" in path and name in ("queues", "tokens")
+        for path, methods in DOCUMENT["paths"].items()
+        if "/workers" in path and "requestBody" in methods.get("post", {})
+        for name, schema in methods["post"]["requestBody"]["content"]["application/json"]["schema"][
+            "properties"
+        ].items()
+        if name in ("queues", "tokens")
     ]
     assert schemas
     assert [item for item in schemas if item[2] != {"type": "array", "items": {"type": "string"}}] == []

@@ -392,7 +392,8 @@ def test_a_smaller_max_page_limits_pages_and_does_not_reject_them(query: str) ->
     async def scenario(dispatcher: Dispatcher, direct: Direct) -> tuple[list[list[str]], int]:
         for number in range(5):
             await send(dispatcher, create(f"s-{number}", f"r-{number}"))
-        pages, token = [], b""
+        pages: list[list[str]] = []
+        token = b""
         while not pages or token:
             request = ListSchedulesRequest(namespace="default", query=query, next_page_token=token)
             response = ListSchedulesResponse.FromString(await send(dispatcher, request))
