@@ -189,6 +189,7 @@ def _histogram(name: str, entry: MetricEntry, histograms: Mapping[Labels, Histog
 
 
 def _backlog_metrics(backlog: StoreBacklog) -> Iterator[Metric]:
+    """Yield the metrics of the store's backlog. The smallest queues are added up as one."""
     yield _gauge("tompion_schedules_due", backlog.due)
     yield _gauge("tompion_runs_waiting", backlog.waiting)
     yield _gauge("tompion_schedules_paused", backlog.paused)

@@ -90,6 +90,7 @@ class CommandExecutor(Executor):
             raise
 
     async def _spawn(self, command: Command, run_context: RunContext) -> Process:
+        """Start the process of a run."""
         try:
             return await asyncio.create_subprocess_exec(
                 *command.argv,
@@ -104,6 +105,7 @@ class CommandExecutor(Executor):
             raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
 
     async def _wait(self, process: Process, dag: Any, run_context: RunContext) -> Completed:
+        """Send the input, read the output, and return the result of a process."""
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None

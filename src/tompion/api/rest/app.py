@@ -138,6 +138,7 @@ def _system_endpoint(service: Service, route: SystemRoute) -> Endpoint:
 
 
 def _operation_endpoint(service: Service, route: Route) -> Endpoint:
+    """Return the endpoint that authorises, binds and runs the operation of a route."""
     is_shared, is_point_read = route.operation in SINGLE_FLIGHT, route.operation in POINT_READS
 
     async def endpoint(request: Request) -> Response:

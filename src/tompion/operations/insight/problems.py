@@ -96,6 +96,7 @@ def _unserved_queues(queue: Queue) -> Iterator[Problem]:
 
 
 def _schedule_problems(row: UnhealthyScheduleRow, now_ms: int) -> Iterator[Problem]:
+    """Yield the problems of one schedule."""
     name = row.schedule_id
     if row.failures:
         text = f"{_plural(row.failures, 'run')} failed in a row"

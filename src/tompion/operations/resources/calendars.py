@@ -109,6 +109,7 @@ def _replan(context: OperationContext, name: str, request_id: str | None) -> Non
 
 
 def _read_calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+    """Return a checked calendar."""
     if isinstance(calendar, Mapping):
         try:
             # The service chooses the version. A calendar that was read and is sent back has one.
