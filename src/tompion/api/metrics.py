@@ -98,6 +98,7 @@ HISTOGRAMS: dict[str, MetricEntry] = {
     "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "Duration of HTTP requests."),
 }
 GAUGES: dict[str, str] = {
+    "tompion_overdue_seconds": "Time for which ticks have been due longer than the grace period.",
     "tompion_targets_unreachable": "Targets that launches of this instance cannot reach.",
     "tompion_clock_skew_seconds": "Clock of this machine minus the clock of the database.",
     "tompion_runs_active": "Runs that this process executes now.",

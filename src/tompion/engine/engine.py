@@ -107,6 +107,7 @@ class Engine:
             runs_active=lambda: len(launcher.active),
             clock_skew_seconds=lambda: context.skew_ms / 1000,
             targets_unreachable=outages.count,
+            overdue_seconds=lambda: self.health.overdue_s,
         )
 
     def apply(self, result: StepResult) -> None:
