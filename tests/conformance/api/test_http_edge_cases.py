@@ -272,11 +272,11 @@ class Locked(SqliteStore):
         return Future() if self.locked else super().write(work)
 
 
-def test_a_change_times_out_when_the_store_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_times_out_when_the_store_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: a trigger had no answer within 15 s, and ``/readyz`` was green."""
     monkeypatch.setattr(app, "MAX_WRITE_S", 0.1)
     monkeypatch.setattr(health_endpoints, "MAX_WRITE_PROBE_S", 0.1)
-    store = Locked()
+    store = Locked(tmp_path / "jobs.db")
     served = Served(runner_of(store))
     http = Http(served.url)
     assert http("PUT", ONE, HOURLY).status == 201
