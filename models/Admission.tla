@@ -4,7 +4,7 @@
    these operators, and OverlapTrace compares them with the ledger.
 
    A run is a number.  Waiting runs are released in the order of their numbers. *)
-EXTENDS Integers, FiniteSets, Sequences
+EXTENDS Integers, FiniteSets, Sequences, TLC
 
 CONSTANTS MaxBuffer, Guards
 
@@ -106,8 +106,10 @@ EndUnheld(s, unheld) ==
     IF ~s.cancel THEN s.state
     ELSE [r \in DOMAIN s.state |-> IF r \in unheld /\ s.state[r] = "flight" THEN "final" ELSE s.state[r]]
 
+\* TLCEval, because TLC 2.15 evaluates the function of a LET lazily: with a quantifier before it, the same conjunction was
+\* FALSE in one order and TRUE in the other.
 StatesAfterAdmission(p, s, context, kinds, unheld, arrivals) ==
-    EndUnheld(AdmitAll(p, s, context, kinds, arrivals), unheld)
+    TLCEval(EndUnheld(AdmitAll(p, s, context, kinds, arrivals), unheld))
 
 -----------------------------------------------------------------------------
 (* plan/release.py *)
@@ -132,5 +134,6 @@ ReleaseInOrder(p, s, context, kinds, held, queue) ==
     ELSE LET r == IF "fifo" \in Guards THEN Smallest(queue) ELSE Greatest(queue)
          IN ReleaseInOrder(p, ReleaseOne(p, s, context, kinds, held, r), context, kinds, held, queue \ {r})
 
-ReleaseWaiting(p, s, context, kinds, held) == ReleaseInOrder(p, s, context, kinds, held, InState(s.state, "wait"))
+ReleaseWaiting(p, s, context, kinds, held) ==
+    TLCEval(ReleaseInOrder(p, s, context, kinds, held, InState(s.state, "wait")))
 ==============================================================================

@@ -183,7 +183,8 @@ IsCorrect(s) ==
     LET ticks == Between(s.version, s.after, s.until)
         policy == Policies[s.version]
     IN /\ s.ticks = Cardinality(ticks)
-       /\ s.reason \in {"missed", "coalesced", "outside_window", "overlap"} => \A t \in ticks : Late(s.version, t, s.at)
+       /\ s.reason \in {"missed", "outside_window", "overlap"} => \A t \in ticks : Late(s.version, t, s.at)
+       /\ s.reason = "coalesced" => Late(s.version, Min(ticks), s.at)
        /\ s.reason = "missed" => policy.catchup = "none"
        /\ s.reason = "coalesced" => policy.catchup = "coalesce"
        /\ s.reason = "overlap" => policy.catchup = "all"

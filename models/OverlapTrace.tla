@@ -24,10 +24,13 @@ Steps == Traces[trace].steps
 
 DecisionBefore(before, after) == NewDecision(before.state, after)
 
-\* engine/steps/fire.py: waiting runs go first.  A paused schedule decides no ticks.
+\* engine/steps/fire.py: waiting runs go first.  A paused schedule decides no ticks.  An instance that does not serve the
+\* queue of the schedule releases runs without an owner, and a tick under cancel_other may end them in the same commit.
 ByFire(before, after) ==
     LET ready == ReleaseWaiting(after.policy, DecisionBefore(before, after), after, Kinds, after.paused)
-    IN after.state = StatesAfterAdmission(after.policy, ready, after, Kinds, after.unheld, after.ticks)
+        released == {r \in DOMAIN before.state : before.state[r] = "wait" /\ ready.state[r] = "flight"}
+    IN \E unowned \in {{}, released} :
+           after.state = StatesAfterAdmission(after.policy, ready, after, Kinds, after.unheld \cup unowned, after.ticks)
 
 \* engine/steps/planned.py, engine/steps/backfill.py and operations/schedules/control.py: no waiting run goes first.
 ByArrival(before, after) ==

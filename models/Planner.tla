@@ -79,18 +79,23 @@ MissedPass(s, now, budget) ==
         left == rest \ outside
         afterCarried == IF carried = {} THEN s.cursor ELSE Max(carried)
         afterOutside == IF outside = {} THEN afterCarried ELSE Max(outside)
-        more == later # None /\ Late(v, later, now)
-        coalesces == ~more /\ (isFree(left) \/ budgetLeft >= 1)
+        \* _coalesce: one run for everything that is overdue, the ticks that are only late included.
+        walked == missed = behind
+        more == ~walked /\ later # None /\ FireOrNone(v, later) <= now
+        late == IF walked /\ following # None THEN {t \in Ticks[v] : t >= following /\ Fire(v, t) <= now} ELSE {}
+        overdue == left \cup late
+        coalesces == ~more /\ (isFree(overdue) \/ budgetLeft >= 1)
+        onward == IF policy.catchup = "coalesce" /\ left # {} /\ late # {} THEN NextAfter(v, Max(late)) ELSE following
         started == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> {}
                   [] left # {} /\ policy.catchup = "coalesce" ->
-                        IF coalesces THEN LatestUnskipped(left, s.skips) ELSE {}
+                        IF coalesces THEN LatestUnskipped(overdue, s.skips) ELSE {}
                   [] left # {} /\ policy.catchup = "spread" -> First(left, MaxSpread)
                   [] left # {} /\ policy.catchup = "all" -> First(left, Least(MaxCatchup, budgetLeft))
         discarded == CASE left = {} -> {}
                   [] left # {} /\ policy.catchup = "none" -> left
                   [] left # {} /\ policy.catchup = "coalesce" ->
-                        IF more THEN left ELSE IF coalesces THEN left \ LatestUnskipped(left, s.skips) ELSE {}
+                        IF more THEN left ELSE IF coalesces THEN overdue \ LatestUnskipped(overdue, s.skips) ELSE {}
                   [] left # {} /\ policy.catchup \in {"spread", "all"} -> {}
         reason == IF policy.catchup = "none" THEN "missed" ELSE "coalesced"
         waiting == left \ (started \cup discarded)
@@ -100,14 +105,14 @@ MissedPass(s, now, budget) ==
         cursor == IF started \cup discarded = {} THEN afterOutside ELSE Max(started \cup discarded)
         runs == resumed \cup started
         skippable == IF policy.catchup = "all" /\ runs # {} /\ waiting \cap s.skips = {} THEN waiting ELSE {}
-        onTime == OnTime(v, following, now, cursor)
+        onTime == OnTime(v, onward, now, cursor)
     IN CASE blocked -> Generated({}, {}, s.cursor, Min(missed), Fire(v, Min(missed)))
          [] ~blocked /\ waiting # {} ->
                 [Generated(runs, ranges, cursor, Min(waiting),
                            IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
                  EXCEPT !.rest = skippable, !.beyond = following]
-         [] ~blocked /\ waiting = {} /\ (missed # behind \/ following = None) ->
-                Generated(runs, ranges, cursor, following, FireOrNone(v, following))
+         [] ~blocked /\ waiting = {} /\ (~walked \/ onward = None) ->
+                Generated(runs, ranges, cursor, onward, FireOrNone(v, onward))
          [] OTHER -> [onTime EXCEPT !.runs = @ \cup runs, !.ranges = ranges]
 
 Generate(s, now, budget) ==

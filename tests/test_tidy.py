@@ -123,7 +123,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"starlette"}),
-    "cli": frozenset({"typer", "click", "rich", "uvicorn", "yaml"}),
+    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
     "sdk": frozenset({"opentelemetry"}),
     "bootstrap": EVERYTHING,
     "testing": EVERYTHING,

@@ -151,10 +151,14 @@ class Reference:
         outside = [tick for tick in missed if tick * 1000 <= oldest]
         self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", new_runs)
         one["dropped"]["outside_window"] += len(outside)
-        policy, kept = one["catchup_policy"], missed[len(outside) :]
+        policy, caught_up, late = one["catchup_policy"], missed[len(outside) :], rest[len(missed) :]
+        if (
+            policy == "coalesce" and caught_up
+        ):  # one run for everything overdue: late ticks are coalesced with missed ones
+            caught_up, late = [*caught_up, *late], []
         reason = {"none": "missed", "coalesce": "coalesced"}.get(policy, "catch_up")
-        self._some(one, kept, policy, reason, new_runs)
-        for tick in rest[len(missed) :]:
+        self._some(one, caught_up, policy, reason, new_runs)
+        for tick in late:
             self._one_tick(one, tick, None, new_runs)
         one["cursor"] = due[-1] if due else one["cursor"]
         one["skips"] = {tick for tick in one["skips"] if tick > one["cursor"]}

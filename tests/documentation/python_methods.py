@@ -119,6 +119,17 @@ MODULES: dict[str, tuple[Class, ...]] = {
             },
         ),
         Class(
+            "Registrar",
+            ("Caller",),
+            "Registers schedules, with the names and shapes of the specification.",
+            {
+                "upsert_schedule": schedule_stubs.upsert_schedule,
+                "pause_schedule": schedule_stubs.pause_schedule,
+                "delete_schedule": schedule_stubs.delete_schedule,
+                "get_schedule": schedule_stubs.get_schedule,
+            },
+        ),
+        Class(
             "Runs",
             ("Group",),
             "All methods of runs.",
@@ -218,7 +229,7 @@ MODULES: dict[str, tuple[Class, ...]] = {
         ),
         Class(
             "Methods",
-            ("Verbs", "Insight"),
+            ("Verbs", "Insight", "Registrar"),
             "Every operation as a method: the everyday verbs, and a group for each kind of resource.",
             {},
             {
@@ -299,7 +310,7 @@ def class_name(name: str, asynchronous: bool) -> str:
     """Return the name of a generated class, or of one of its bases."""
     if asynchronous:
         return f"Async{name}"
-    return f"Sync{name}" if name in ("Caller", "Group", "Verbs", "Insight", "Methods") else name
+    return f"Sync{name}" if name in ("Caller", "Group", "Verbs", "Insight", "Registrar", "Methods") else name
 
 
 def _class(kind: Class, imports: set[tuple[str, str]], *, asynchronous: bool) -> str:

@@ -25,6 +25,7 @@ OPERATIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "schedules.hints": ("hint", "hints", "clear_hints", "reset_failures"),
         "schedules.history": ("history", "versions", "restore"),
         "schedules.declare": ("declare",),
+        "compat.service_routes": ("upsert_schedule", "pause_schedule", "get_schedule", "delete_schedule"),
     },
     "run_stubs": {
         "runs.read": ("runs", "recent_runs", "get_run", "dropped_ranges", "describe"),

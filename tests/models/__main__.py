@@ -30,12 +30,13 @@ def main(arguments: list[str] | None = None) -> int:
     except Missing as error:
         print(f"python -m tests.models: {error}", file=sys.stderr)
         return 2
-    wrong = 0
+    wrong = scenarios = 0
     held: Counter[str] = Counter()
     of: Counter[str] = Counter()
     ends_s = time.monotonic() + options.seconds if options.seconds else float("inf")
     seeds = options.seeds or (None if options.seconds else 40)
     for recordings in _batches(options.first, None if seeds is None else options.first + seeds):
+        scenarios += len(recordings)
         for name, replay in REPLAYS.items():
             replayed = replay(recordings)
             is_right = replayed.report.verdict == HOLDS
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
             break
     for name in REPLAYS:
         print(f"{name:8} {_share(held[name], of[name])}")
-    print(f"{sum(held.values()):,} commits held against the models")
+    print(f"{sum(held.values()):,} commits held against the models, {scenarios:,} scenarios")
     return 1 if wrong else 0
 
 

@@ -83,12 +83,13 @@ class Versions:
         stored = recording.versions[key, version]
         spec, policy = stored_spec(stored.spec), stored_policy(stored.policy)
         ticks = compile_spec(spec, schedule_id=stored.schedule_id)
+        first_s = min(commit.now_ms for commit in recording.commits) // 1000  # a clock step may lead before the begin
         last_s = max(commit.now_ms for commit in recording.commits) // 1000 + AHEAD_S
         fires = {
             tick: fire_time_ms(
                 ticks, tick, schedule_id=stored.schedule_id, jitter_ms=spec.jitter_ms, mode=spec.jitter_mode
             )
-            for tick in ticks.between_epochs(BEGIN_S, last_s)
+            for tick in ticks.between_epochs(min(first_s, BEGIN_S), last_s)
         }
         self._specs.append(str(self._texts.setdefault((recording.seed, key, stored.spec), len(self._texts))))
         self._ticks.append("{" + ", ".join(str(seconds(tick)) for tick in fires) + "}")

@@ -80,7 +80,10 @@ SEARCHES = (
         also={"faults": r"commits, (\d+) faults", "commits": r": (\d+) commits"}, finds=r"(\d+) with violations",
     ),
     Search("models", "G1, G3–G6, G8, G10", 10, _models, r"must hold, ([\d,]+) distinct states", "states", False),
-    Search("replay", "G1, G3–G6, G8, G10", 4, _replay, r"^([\d,]+) commits held", "commits"),
+    Search(
+        "replay", "G1, G3–G6, G8, G10", 4, _replay, r"^([\d,]+) commits held", "commits",
+        also={"scenarios": r"against the models, ([\d,]+) scenarios"},
+    ),
     Search(
         "interleavings", "G1, G3–G5, G18", 10, _interleavings, r"pairs, (\d+) orders", "orders",
         also={"with a wait for a lock": r"(\d+) with a wait", "deadlocks tried again": r"(\d+) deadlocks"},

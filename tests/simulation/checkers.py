@@ -166,11 +166,15 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
             required_policy = {"missed": "none", "coalesced": "coalesce"}.get(dropped_range.reason)
             if required_policy is not None and entry.policy.catchup_policy != required_policy:
                 yield f"{dropped_range}: dropped as {dropped_range.reason} under {entry.policy.catchup_policy}"
+            # Coalescing starts with a missed tick, and the run for the latest due tick replaces late ticks too.
+            least = (
+                max(late[:1], default=1 << 40) if dropped_range.reason == "coalesced" else min(late, default=1 << 40)
+            )
             if (
                 dropped_range.reason in ("missed", "coalesced", "outside_window")
-                and min(late, default=1 << 40) <= ledger.evidence.settings.misfire_grace_ms
+                and least <= ledger.evidence.settings.misfire_grace_ms
             ):
-                yield f"{dropped_range}: a tick only {min(late)} ms late was dropped"
+                yield f"{dropped_range}: a tick only {least} ms late was dropped"
             skips = (entry.policy.catchup_policy, entry.policy.overlap_policy) == ("fire_immediately", "skip")
             if dropped_range.reason == "overlap" and not skips:
                 yield f"{dropped_range}: skipped although the policy starts or queues each tick"
@@ -205,16 +209,18 @@ def skips_are_legal(ledger: Ledger) -> Iterator[str]:
 
 
 def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
-    """The run of a coalesced pass is later than every tick that was dropped with it."""
+    """A coalesced pass starts one run, and it is later than every tick that was dropped with it."""
     for key, dropped_ranges in ledger.dropped_ranges.items():
         for dropped_range in (dropped_range for dropped_range in dropped_ranges if dropped_range.reason == "coalesced"):
             together = [
                 run
                 for run in ledger.runs.get(key, [])
-                if run.origin == 0 and run.decided_ms == dropped_range.decided_ms and run.reason == "coalesced"
+                if run.origin == 0 and run.decided_ms == dropped_range.decided_ms and run.reason != "skip_requested"
             ]
-            if any(run.nominal_s < dropped_range.until_s for run in together):
+            if any(run.nominal_s < dropped_range.until_s and run.reason == "coalesced" for run in together):
                 yield f"{dropped_range}: ran an earlier tick than it dropped"
+            if sum(run.nominal_s > dropped_range.until_s for run in together) > 1:
+                yield f"{dropped_range}: more than one run was decided with it"
 
 
 def nothing_early(ledger: Ledger) -> Iterator[str]:

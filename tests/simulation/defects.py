@@ -194,6 +194,21 @@ def coalesce_runs_the_first(patches: Patches) -> None:
 
 
 @defect
+def coalesce_leaves_late_ticks_alone(patches: Patches) -> None:
+    """The last missed tick runs, and the ticks after it that are only late run besides it."""
+
+    def missed_only(self: Any, ticks: list[int]) -> tuple[int, None] | None:
+        later = self._later()
+        if later is not None and self._is_late(later):
+            self._drop(ticks, run.Reason.COALESCED)
+        elif not self._one_of(ticks, run.Reason.COALESCED):
+            return ticks[0], None
+        return None
+
+    patches.set(due_ticks._Pass, "_coalesce", missed_only)
+
+
+@defect
 def missed_ticks_are_dropped_whatever_the_policy(patches: Patches) -> None:
     """Every late tick is dropped."""
     reason = run.Reason.MISSED

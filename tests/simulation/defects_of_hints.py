@@ -1,4 +1,4 @@
-"""Planted defects in adaptive schedules and their hints."""
+"""Planted defects in fixed delays, adaptive schedules and their hints."""
 
 from __future__ import annotations
 
@@ -67,3 +67,14 @@ def an_adaptive_schedule_waits_for_a_run_that_was_skipped(patches: Patches) -> N
         return after._replace(next_nominal_s=None, next_fire_ms=None) if decision.runs else after
 
     patches.set(decide, "_after_skip", waiting)
+
+
+@defect
+def a_fixed_delay_waits_for_the_next_poll(patches: Patches) -> None:
+    """The end of a run wakes the engines for adaptive schedules, but not for fixed delays."""
+
+    def adaptive_only(self: Any, transaction: Any, schedules: list[CompiledSchedule]) -> None:
+        if any(compiled.allowed_seconds is not None for compiled in schedules):
+            transaction.notify()
+
+    patches.set(settle.SettleStep, "_wake_engines", adaptive_only)

@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.planting import Patches, defect
 from tompion.engine.engine import Engine
 from tompion.engine.notifications import outbox
-from tompion.engine.notifications.dispatcher import NotificationDispatcher
+from tompion.engine.notifications.delivery import NotificationDispatcher
 from tompion.engine.notifications.outbox import NotificationOutbox
 from tompion.engine.steps.result import StepResult
 from tompion.model.run import RunState

@@ -34,6 +34,8 @@ class Observer:
         self._now_ms = now_ms
         self._settings = settings
         self._policies: dict[tuple[int, int], Policy] = {}
+        self._has_notified = False
+        store.subscribe(self._notified)
         self.violations: list[str] = []
         self.commits = 0
         self.changes = -1
@@ -45,11 +47,17 @@ class Observer:
         self.last = Snapshot(0, {}, {}, {}, {})
         self.last = self._snapshot(self._read())
 
+    def _notified(self) -> None:
+        self._has_notified = True
+
     def committed(self) -> None:
         """Check the commit. Skip it if no row has changed, because most commits are heartbeats."""
         changes = self._connection.total_changes
-        if changes == self.changes:
-            return
+        if changes != self.changes:
+            self._check_commit(changes)
+        self._has_notified = False
+
+    def _check_commit(self, changes: int) -> None:
         self.changes = changes
         self.commits += 1
         rows = self._read()
@@ -214,8 +222,23 @@ class Observer:
             if run.state == "TERMINATED" and run.schedule_key not in started:
                 self._report("terminated for another", f"{key} was terminated, and no run has started")
             state = snapshot.states.get(run.schedule_key)
+            if before.state in IN_FLIGHT and state is not None:
+                self._check_wake_up(self.last.states.get(run.schedule_key), state)
             if run.reason == "limit_reached" and state is not None and state.remaining != 0:
                 self._report("limit", f"{key} was dropped with {state.remaining} actions remaining")
+
+    def _check_wake_up(self, before: ScheduleState | None, state: ScheduleState) -> None:
+        """Check that engines learn of a next tick that the end of a run has set. No engine waits for it yet."""
+        has_new_tick = (
+            before is not None
+            and before.next_nominal_s is None
+            and before.cursor_s == state.cursor_s
+            and state.next_fire_ms is not None
+        )
+        if has_new_tick and not self._has_notified:
+            self._report(
+                "engines are notified", f"schedule {state.schedule_key}: its next fire is {state.next_fire_ms}"
+            )
 
     def _was_silent(self, before: RunRow, snapshot: Snapshot) -> bool:
         silent_since_ms = snapshot.now_ms - self._settings.zombie_after_ms

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from tests.conformance.api.scenarios import step
+from tests.conformance.api.scenarios import REGISTRAR_STEPS, step
 from tompion.cli.main import exit_code, main
 from tompion.client.errors import error_of
 from tompion.contract.json import decode
@@ -114,6 +114,7 @@ JSON_OPTIONS = ("payload", "result", "progress", "document")
 ONE_SCHEDULE = ("upcoming", "list_notifications")
 """Lists with an optional schedule. In the commands that take a definition, the same parameter is the schedule's id."""
 WITHOUT_A_COMMAND = (
+    *REGISTRAR_STEPS,
     step("schedules.pause_matching"),
     step("schedules.summaries", ["s1", "missing", "s0"]),
     step("schedules.summaries", [""]),

@@ -1,7 +1,7 @@
 """Metrics for Prometheus.
 
 The tables below list every metric. The values of a process come from its
-:class:`~tompion.runtime.metrics_registry.Metrics`. Values of the store are read at a scrape and cached for a few
+:class:`~tompion.runtime.metric_values.Metrics`. Values of the store are read at a scrape and cached for a few
 seconds.
 """
 
@@ -20,7 +20,7 @@ from tompion.model.insight import StoreBacklog
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.runner import OperationRunner
 from tompion.runtime.clock import Clock, SystemClock
-from tompion.runtime.metrics_registry import BOUNDS_S, OTHER, Histogram, Labels
+from tompion.runtime.metric_values import BOUNDS_S, OTHER, Histogram, Labels
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BACKLOG_TTL_S = 10.0
@@ -32,7 +32,7 @@ MAX_QUEUES = 50
 
 
 class MetricEntry(NamedTuple):
-    """A metric: its name in :class:`~tompion.runtime.metrics_registry.Metrics`, its labels and its help text."""
+    """A metric: its name in :class:`~tompion.runtime.metric_values.Metrics`, its labels and its help text."""
 
     key: str
     labels: Labels

@@ -6,7 +6,8 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tompion.config.schema import Config
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
-from tompion.engine.notifications.dispatcher import NotificationSender, notification_body
+from tompion.engine.notifications.delivery import NotificationSender, notification_body
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.errors import InvalidField, InvalidInput
@@ -179,22 +180,36 @@ def build_tompion(
 
 
 def check_schedules(config: Config) -> None:
-    """Raise if a schedule in the file is invalid. Named calendars are not checked, because they are in the store."""
+    """Raise if a schedule in the file would be rejected: they are declared in an empty store in memory.
+
+    Named calendars and stored workflows are in the store of the service, so schedules with them are checked in part.
+    """
+    from tompion.bootstrap.targets import TargetChecker
+    from tompion.contract.stubs.schedule_stubs import declare
+    from tompion.operations.runner import OperationRunner
     from tompion.operations.schedules.schedule_document import parse_schedule
     from tompion.operations.validation import check_name
     from tompion.sdk.declarations import Declarations
-    from tompion.spec.compiler import compile_spec
+    from tompion.store.sqlite.driver import SqliteStore
 
     declarations = Declarations("default")
     _declare_schedules(config, declarations)
-    for declaration in declarations.declared.values():
-        try:
-            check_name("schedule_id", declaration.schedule_id, config.settings)
-            spec = parse_schedule(declaration.fields, config.settings).definition.spec
-            if not spec.exclude.named:
-                compile_spec(spec, schedule_id=declaration.schedule_id)
-        except InvalidInput as error:
-            raise InvalidInput(f"{declaration.where}: {error}") from None
+    served = frozenset(config.queues) if config.engine else frozenset()
+    check_target = TargetChecker(config.executors, declarations.functions, served)
+    with closing(SqliteStore()) as store:
+        runner = OperationRunner(store, config.settings, check_target=check_target)
+        for declaration in declarations.declared.values():
+            name, fields = declaration.schedule_id, declaration.fields
+            try:
+                check_name("schedule_id", name, config.settings)
+                definition = parse_schedule(fields, config.settings).definition
+                if definition.spec.exclude.named or definition.action.workflow_id:
+                    check_target(definition.action)
+                    continue
+                operation = partial(declare, schedule_id=name, **fields)
+                runner.send(operation, namespace="default", actor="config", writes=True).result()
+            except InvalidInput as error:
+                raise InvalidInput(f"{declaration.where}: {error}") from None
 
 
 def _declare_schedules(config: Config, declarations: Declarations) -> None:

@@ -26,7 +26,7 @@ def error_of(status: int, body: bytes) -> TompionError:
     """Return the error that a response describes."""
     try:
         problem: Any = json.loads(body)
-        kind, detail = ERRORS_BY_CODE[problem["code"]], str(problem["detail"])
+        kind, detail = ERRORS_BY_CODE.get(problem["code"], TompionError), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         text = body[:MAX_BODY_BYTES].decode(errors="replace").strip()
         return PROXY_ERRORS.get(status, TompionError)(f"the service responded with status {status}: {text}")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
 from tompion.client.errors import error_of
-from tompion.contract.api_routes import API_ROUTES, PREFIX, Route
+from tompion.contract.api_routes import CLIENT_ROUTES, PREFIX, Route
 from tompion.contract.json import decode, encode
 from tompion.contract.stubs import OperationStub, resource_stubs, run_stubs, schedule_stubs
 from tompion.encoding.codec import to_plain
@@ -49,6 +49,8 @@ IDEMPOTENT = (
 )
 """Changes without a request id that can be repeated: they have a key or a token of their own, or they set a state."""
 HEADERS = {"request_id": "Idempotency-Key", "conflict_token": "If-Match"}
+REQUEST_ID = "X-Request-Id"
+"""The header that the log of the service records, and the id that errors name."""
 DEFAULT_TIMEOUT_S = 30.0
 
 
@@ -178,7 +180,7 @@ def build_system_request(address: Address, path: str) -> ApiRequest:
 
 
 def _base_headers(address: Address) -> dict[str, str]:
-    headers = {"Accept": "application/json"}
+    headers = {"Accept": "application/json", REQUEST_ID: token_hex(8)}
     if address.key is not None:
         headers["Authorization"] = f"Bearer {address.key}"
     return headers
@@ -207,13 +209,21 @@ def result_of(request: ApiRequest, response: ApiResponse) -> Any:
         data = json.loads(body)
         return data if request.result_type is None else decode(request.result_type, data)
     error = error_of(status, body)
+    if status >= 500:
+        error.args = (f"{error}; {_log_hint(request)}",)
     raise _outcome_unknown(request, str(error)) if status in GATEWAY_ERRORS and not request.repeatable else error
 
 
 def connection_error(address: Address, request: ApiRequest, error: Exception, *, sent: bool) -> TompionError:
     """Return the error for a request without a response."""
-    unreachable = StoreUnavailable(f"{NO_ANSWER} {address.origin}: {str(error) or type(error).__name__}")
+    reason = str(error) or type(error).__name__
+    hint = f"; {_log_hint(request)}" if sent else ""
+    unreachable = StoreUnavailable(f"{NO_ANSWER} {address.origin}: {reason}{hint}")
     return unreachable if request.repeatable or not sent else _outcome_unknown(request, str(unreachable))
+
+
+def _log_hint(request: ApiRequest) -> str:
+    return f"the log of the service has request id {request.headers[REQUEST_ID]}"
 
 
 def _outcome_unknown(request: ApiRequest, reason: str) -> OutcomeUnknown:
@@ -245,7 +255,7 @@ def _bind(operation: OperationStub[..., Any], args: Any, kwargs: Any) -> dict[st
 
 @cache
 def _routes(operation: OperationStub[..., Any]) -> tuple[Route, ...]:
-    return tuple(route for route in API_ROUTES if operation in (route.stub, route.if_match))
+    return tuple(route for route in CLIENT_ROUTES if operation in (route.stub, route.if_match))
 
 
 def _route_for(operation: OperationStub[..., Any], arguments: Mapping[str, Any]) -> Route:

@@ -24,7 +24,9 @@ from tompion.model.insight import (
     Forecast,
     Problems,
     SameSpecSchedule,
+    ScheduleAck,
     ScheduleSummary,
+    ServiceSchedule,
     Stats,
     Upcoming,
 )
@@ -206,3 +208,23 @@ API_ROUTES = (
         body_parameter="calendar",
     ),
 )
+
+REGISTRAR_ROUTES = (
+    Route(
+        "POST",
+        "/schedules/upsert",
+        Role.EDITOR,
+        schedule_stubs.upsert_schedule,
+        ScheduleAck,
+        COMPATIBILITY,
+        prefix="",
+    ),
+    Route(
+        "POST", "/schedules/pause", Role.OPERATOR, schedule_stubs.pause_schedule, None, COMPATIBILITY, 204, prefix=""
+    ),
+    Route("GET", _ONE, Role.READER, schedule_stubs.get_schedule, ServiceSchedule, COMPATIBILITY, prefix=""),
+    Route("DELETE", _ONE, Role.EDITOR, schedule_stubs.delete_schedule, None, COMPATIBILITY, 204, prefix=""),
+)
+"""The routes with which a deployer registers schedules, as the specification names them."""
+CLIENT_ROUTES = (*API_ROUTES, *REGISTRAR_ROUTES)
+"""The routes whose operations the clients have as methods."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from tompion.contract.async_schedules import AsyncSchedules, AsyncVerbs
-from tompion.contract.calls import AsyncCaller, AsyncGroup
-from tompion.contract.fields import ReportEvent, RoleName, SourceOfRun, StatusOfRun
+from tompion.contract.calls import AsyncCaller, AsyncGroup, show_fields
+from tompion.contract.fields import ReportEvent, RoleName, ScheduleFields, SourceOfRun, StatusOfRun
 from tompion.contract.stubs import insight_stubs, resource_stubs, run_stubs, schedule_stubs
 from tompion.encoding.instant import When
 from tompion.model.api_key import ApiKey, NewKey
 from tompion.model.audit_chain import AuditVerification
-from tompion.model.insight import Forecast, Problems, Stats, Upcoming
+from tompion.model.insight import Forecast, Problems, ScheduleAck, ServiceSchedule, Stats, Upcoming
 from tompion.model.notification import Notification
 from tompion.model.page import Page
 from tompion.model.schedule import Change, Run, Workflow
@@ -45,6 +45,34 @@ class AsyncInsight(AsyncCaller):
     async def problems(self, *, limit: int = 50) -> Problems:
         """Return the current problems, the most urgent first: failing, stuck, missed, degraded, forgotten."""
         return await self._read(insight_stubs.problems, locals())
+
+
+class AsyncRegistrar(AsyncCaller):
+    """Registers schedules, with the names and shapes of the specification."""
+
+    @show_fields
+    async def upsert_schedule(
+        self, schedule_id: str | None = None, *, request_id: str | None = None, **fields: Unpack[ScheduleFields]
+    ) -> ScheduleAck:
+        """Create or replace a schedule. Without an id, one is generated.
+
+        A deployer may upload the workflow after its schedule, so the workflow need not exist.
+        """
+        return await self._write(schedule_stubs.upsert_schedule, locals())
+
+    async def pause_schedule(
+        self, schedule_id: str, paused: bool = True, *, paused_by: str | None = None, request_id: str | None = None
+    ) -> None:
+        """Pause or resume a schedule."""
+        await self._write(schedule_stubs.pause_schedule, locals())
+
+    async def delete_schedule(self, schedule_id: str, *, request_id: str | None = None) -> None:
+        """Close a schedule: no tick starts any more."""
+        await self._write(schedule_stubs.delete_schedule, locals())
+
+    async def get_schedule(self, schedule_id: str) -> ServiceSchedule:
+        """Return a schedule that is not deleted, and its next five fire times."""
+        return await self._read(schedule_stubs.get_schedule, locals())
 
 
 class AsyncRuns(AsyncGroup):
@@ -231,7 +259,7 @@ class AsyncAudit(AsyncGroup):
         return await self._read(insight_stubs.verify_audit, locals())
 
 
-class AsyncMethods(AsyncVerbs, AsyncInsight):
+class AsyncMethods(AsyncVerbs, AsyncInsight, AsyncRegistrar):
     """Every operation as a method: the everyday verbs, and a group for each kind of resource."""
 
     @property

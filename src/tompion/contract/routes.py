@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tompion.contract.api_routes import API_ROUTES, COMPATIBILITY, PREFIX, Route
+from tompion.contract.api_routes import API_ROUTES, COMPATIBILITY, PREFIX, REGISTRAR_ROUTES, Route
 from tompion.contract.roles import Role
 from tompion.contract.stubs import OperationStub, resource_stubs, schedule_stubs
+from tompion.model.insight import ScheduleAck
 from tompion.model.page import Page
 from tompion.model.schedule import Run
 from tompion.model.service_info import EffectiveConfig, Health
@@ -55,27 +56,7 @@ def _service(name: str) -> OperationStub[..., Any]:
 
 # docs/reference/rest.md#compatibility
 COMPATIBILITY_ROUTES = (
-    Route(
-        "POST",
-        "/schedules/upsert",
-        Role.EDITOR,
-        _service("upsert_schedule"),
-        service_routes.ScheduleAck,
-        _SERVICE,
-        prefix="",
-    ),
-    Route(
-        "POST",
-        "/schedules/pause",
-        Role.OPERATOR,
-        _service("pause_schedule"),
-        None,
-        _SERVICE,
-        204,
-        prefix="",
-    ),
-    Route("GET", _ONE, Role.READER, _service("get_schedule"), service_routes.ServiceSchedule, _SERVICE, prefix=""),
-    Route("DELETE", _ONE, Role.EDITOR, _service("delete_schedule"), None, _SERVICE, 204, prefix=""),
+    *REGISTRAR_ROUTES,
     Route(
         "POST",
         "/run-launcher/start",
@@ -92,7 +73,7 @@ COMPATIBILITY_ROUTES = (
         f"{_CRON}/pause",
         Role.OPERATOR,
         _service("pause_cron"),
-        service_routes.ScheduleAck,
+        ScheduleAck,
         _SERVICE,
         prefix="",
     ),
@@ -101,7 +82,7 @@ COMPATIBILITY_ROUTES = (
         f"{_CRON}/resume",
         Role.OPERATOR,
         _service("resume_cron"),
-        service_routes.ScheduleAck,
+        ScheduleAck,
         _SERVICE,
         prefix="",
     ),

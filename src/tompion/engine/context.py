@@ -47,6 +47,7 @@ class EngineContext:
         """When the lease ends at the latest, by the monotonic clock of the event loop."""
         self.supports_calls = False
         self.skew_ms = 0
+        self.has_outdated_zones = False
         self.sign: Callable[[str], str] = no_token
         self.notifications: NotificationOutbox = NotificationOutbox(self, notification_rules, public_url)
         self.due_limits: DueLimits = DueLimits(

@@ -19,7 +19,7 @@ from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
 from tompion.engine.lease import Lease
 from tompion.engine.maintenance import Maintenance
-from tompion.engine.notifications.dispatcher import NotificationDispatcher, NotificationSender
+from tompion.engine.notifications.delivery import NotificationDispatcher, NotificationSender
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
 from tompion.engine.outcome_writer import OutcomeWriter
 from tompion.engine.signals import EngineSignals
@@ -27,7 +27,7 @@ from tompion.engine.step_runner import StepRunner
 from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.steps.transactional import TransactionalStep
-from tompion.engine.steps.tzdata_replan import ReplanLoop
+from tompion.engine.steps.tzdata_replan import ReplanLoop, report_replanned
 from tompion.engine.supervisor import LoopFunction, Supervisor
 from tompion.engine.telemetry.events import EngineEvents
 from tompion.engine.telemetry.telemetry import Telemetry
@@ -120,6 +120,8 @@ class Engine:
         if result.to_end:  # after the launches, because the step may end a run that it has also started
             launcher.end(result.to_end)
         self._telemetry.record(result)
+        if result.replanned:
+            report_replanned(self.events, result.replanned)
         if result.outcomes:
             is_full = len(launcher.active) + len(result.outcomes) >= self.context.concurrency.limit
             if result.launches or result.retried or is_full or self.signals.suspects_wait:

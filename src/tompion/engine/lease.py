@@ -47,7 +47,12 @@ class Lease:
         def register(transaction: Transaction) -> tuple[int, str, bool]:
             now_ms = transaction.now_ms()
             number = transaction.instance_insert(
-                self._name, self._release, now_ms, now_ms + ttl_ms, self._context.queues
+                self._name,
+                self._release,
+                now_ms,
+                now_ms + ttl_ms,
+                self._context.queues,
+                tzdata=self._context.schedules.tzdata,
             )
             return number, transaction.secret_get_or_create(CALLBACKS, token_hex(32)), transaction.supports_calls
 
@@ -60,13 +65,15 @@ class Lease:
         """Renew the lease, or register again if it was lost. Return the number of live instances."""
         settings, number, skew_ms = self._context.settings, self._context.number, self._context.skew_ms
 
-        def renew(transaction: Transaction) -> tuple[bool, int]:
+        def renew(transaction: Transaction) -> tuple[bool, int, list[str]]:
             now_ms = transaction.now_ms()
             held = transaction.lease_renew(number, now_ms, skew_ms, now_ms + settings.lock_ttl_ms)
-            return held, transaction.instance_count_live(now_ms - MAX_MISSED_HEARTBEATS * settings.heartbeat_ms)
+            live = transaction.instance_count_live(now_ms - MAX_MISSED_HEARTBEATS * settings.heartbeat_ms)
+            return held, live, transaction.schedule_list_zones()
 
         sent_s = asyncio.get_running_loop().time()
-        held, live = await await_store(self._store.write(renew))
+        held, live, zones = await await_store(self._store.write(renew))
+        self._context.has_outdated_zones |= any(map(self._context.schedules.is_outdated, zones))
         if held:
             until_s = sent_s + settings.lock_ttl_ms / 1000
             self._context.lease_until_s = max(self._context.lease_until_s, until_s)

@@ -13,6 +13,8 @@ from tompion.model.schedule_state import ScheduleState
 from tompion.model.spec import NamedCalendar
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.stored_definition import compiled_from_row, stored_calendar
+from tompion.plan.zone_tables import current_zones_text
+from tompion.spec.zone.tables import TZDATA_VERSION
 from tompion.store.base import Transaction
 
 MAX_CACHED_SCHEDULES = 200_000
@@ -21,7 +23,12 @@ UNREADABLE = (TompionError, ValueError, TypeError, LookupError, AttributeError, 
 
 
 class ScheduleCache:
-    """Bounded cache of compiled schedules. A version never changes, so no entry can be outdated."""
+    """Bounded cache of compiled schedules. A version never changes, so no entry can be outdated.
+
+    ``tzdata`` is the release of the time zone data that the schedules are compiled with.
+    """
+
+    tzdata = TZDATA_VERSION
 
     def __init__(self) -> None:
         self._by_version: dict[tuple[int, int], CompiledSchedule] = {}
@@ -53,6 +60,18 @@ class ScheduleCache:
         """Return the versions that were loaded last, in the order of the schedule keys."""
         return list(map(self._newest.get, schedule_keys))
 
+    def current_zones(self, zones: str) -> str:
+        """Return a text of zone tables (:mod:`tompion.plan.zone_tables`) with those of this process."""
+        return current_zones_text(zones)
+
+    def is_outdated(self, zones: str) -> bool:
+        """Return whether this process has other tables for some zones."""
+        return zones != self.current_zones(zones)
+
+    def compile(self, row: DefinitionRow, calendars: tuple[NamedCalendar, ...]) -> CompiledSchedule:
+        """Return a definition, compiled with the time zone tables of this process."""
+        return compiled_from_row(row, calendars)
+
     def problem(self, schedule_key: int) -> str:
         """Return why a schedule cannot be compiled."""
         return self.broken.get(schedule_key, "its state or its definition is missing")
@@ -73,7 +92,7 @@ class ScheduleCache:
             self._newest.pop(oldest[0], None)
         for row in transaction.version_list_definitions(pairs):
             try:
-                compiled = compiled_from_row(row, _calendars(transaction, row))
+                compiled = self.compile(row, _calendars(transaction, row))
             except UNREADABLE as error:
                 self.broken[row.schedule_key] = f"{row.schedule_id}: {error}"
             else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from tompion.model.policy import CatchUp, Overlap
 from tompion.model.run import RunState
 from tompion.model.schedule import Run, Schedule
 
@@ -281,3 +282,35 @@ class DeclareResult:
     schedule: Schedule
     outcome: str
     drift: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleAck:
+    """The result of a write of a schedule."""
+
+    schedule_id: str
+    next_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSchedule:
+    """A schedule as the service of the deployer stored it, and its next five fire times as ``preview``.
+
+    ``cron_expr`` is ``None`` if the schedule has no cron expression, several of them, or other sources of ticks.
+    """
+
+    schedule_id: str
+    workflow_id: str | None
+    version: int | None
+    user_id: str | None
+    cron_expr: str | None
+    timezone: str
+    start_at: str | None
+    end_at: str | None
+    next_run_at: datetime | None
+    paused: bool
+    jitter_ms: int
+    overlap_policy: Overlap
+    catchup_policy: CatchUp
+    updated_at: datetime
+    preview: tuple[datetime, ...]

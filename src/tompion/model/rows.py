@@ -144,6 +144,7 @@ class InstanceRow(NamedTuple):
     skew_ms: int
     lease_until_ms: int | None
     namespace: str | None = None
+    tzdata: str = ""
 
 
 class KeyRow(NamedTuple):

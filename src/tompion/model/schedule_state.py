@@ -16,7 +16,8 @@ class ScheduleState(NamedTuple):
     ``None`` for never (paused, closed, exhausted). ``carry`` is how the ticks up to ``carry_until_s`` are caught up
     instead of by policy (after a resume). ``skips`` has the nominal times to skip, separated by commas.
     ``last_end_ms`` is the end of the last failed run, or of the last run of an adaptive schedule. Only adaptive
-    schedules have ``hints`` (:mod:`tompion.model.hint`).
+    schedules have ``hints`` (:mod:`tompion.model.hint`). ``zone_tables`` is the number of the time zone
+    tables with which the next tick was planned (:mod:`tompion.plan.zone_tables`).
     """
 
     schedule_key: int
@@ -42,6 +43,7 @@ class ScheduleState(NamedTuple):
     missed: int
     last_end_ms: int | None = None
     hints: str | None = None
+    zone_tables: int = 0
 
 
 StateTuple: TypeAlias = tuple[Any, ...]

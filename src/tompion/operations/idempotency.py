@@ -1,4 +1,7 @@
-"""Idempotent operations: a request id makes a change happen once."""
+"""Idempotent operations: a request id makes a change happen once.
+
+Over REST the request id is the header ``Idempotency-Key``, which ``api/rest/request_binding.py`` reads.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tompion.config.settings import Settings
 from tompion.errors import StaleReport
 from tompion.model.run import Reason
 from tompion.operations.context import OperationContext, TargetCheck
-from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.metric_values import Metrics
 from tompion.store.base import Store, Transaction
 
 T = TypeVar("T")

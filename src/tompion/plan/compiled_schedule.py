@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tompion.model.policy import Policy
 from tompion.model.schedule import Action
 from tompion.model.spec import IntervalDocument, NamedCalendar, SpecDocument
+from tompion.plan.zone_tables import tables_number, zones_text
 from tompion.spec.compiler import compile_spec, cron_rules, zone_of
 from tompion.spec.datetime_text import first_instant, read_moment
 from tompion.spec.jitter import fire_ms_of
@@ -28,7 +29,7 @@ class CompiledSchedule(NamedTuple):
     adaptive. ``allowed_seconds`` is set for adaptive schedules only: every second in which a run may start.
     ``interval_ms`` is the baseline of an adaptive schedule, or ``None`` if the baseline is a grid. A schedule
     ``has_fast_path`` if only overlap can keep a tick from starting. ``degraded`` is the reason why a schedule does not
-    run as defined.
+    run as defined. ``zones`` names the time zone tables of its ticks, and ``zone_tables`` is their number.
     """
 
     schedule_key: int
@@ -46,6 +47,8 @@ class CompiledSchedule(NamedTuple):
     allowed_seconds: Ticks | None = None
     interval_ms: int | None = None
     degraded: str | None = None
+    zones: str = ""
+    zone_tables: int = 0
 
     def next_after(self, cursor_s: int) -> int | None:
         """Return the first tick later than the cursor."""
@@ -100,6 +103,7 @@ def compile_schedule(  # noqa: PLR0913 - the parts of a version
 ) -> CompiledSchedule:
     """Return one version of a schedule, compiled. Raises :class:`~tompion.errors.InvalidSpec`."""
     ticks = compile_spec(spec, schedule_id=schedule_id, calendars=calendars)
+    zones = zones_text(spec, calendars)
     is_sequential = policy.adaptive or (bool(spec.intervals) and spec.intervals[0].anchor == "completion")
     return CompiledSchedule(
         schedule_key=schedule_key,
@@ -116,6 +120,8 @@ def compile_schedule(  # noqa: PLR0913 - the parts of a version
         has_fast_path=not (is_sequential or policy.shadow or policy.min_interval_ms),
         allowed_seconds=_allowed_seconds(spec, schedule_id, calendars) if policy.adaptive else None,
         interval_ms=_interval_ms(spec) if policy.adaptive else None,
+        zones=zones,
+        zone_tables=tables_number(zones),
     )
 
 

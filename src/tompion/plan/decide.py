@@ -133,6 +133,7 @@ class Decision:
             missed=state.missed + (_missed(due_ticks.dropped) if due_ticks.dropped else 0),
             last_end_ms=state.last_end_ms,
             hints=state.hints,
+            zone_tables=state.zone_tables,
         )
 
     def state_after_requests(self) -> ScheduleState:

@@ -186,10 +186,16 @@ class _Pass:
     def _is_late(self, tick: int) -> bool:
         return self.compiled.fire_ms(tick) < self.now_ms - self.limits.grace_ms
 
+    def _walked_all_missed(self) -> bool:
+        return self.following is None or not self._is_late(self.following)
+
+    def _is_due(self, tick: int) -> bool:
+        return self.compiled.fire_ms(tick) <= self.now_ms
+
     def _is_carried(self, tick: int) -> bool:
         """Return whether a tick fell into a pause. A tick before its fire time did not, whatever the clock was then."""
         until = self.state.carry_until_s
-        return until is not None and tick <= until and self.compiled.fire_ms(tick) <= self.now_ms
+        return until is not None and tick <= until and self._is_due(tick)
 
     def _oldest_ms(self) -> int | None:
         """Return the instant after which a missed tick is inside the catch-up window. A window of zero allows none."""
@@ -221,16 +227,27 @@ class _Pass:
         if policy == CatchUp.NONE:
             self._drop(ticks, Reason.MISSED)
         elif policy == CatchUp.COALESCE:
-            later = self._later()
-            if later is not None and self._is_late(later):
-                self._drop(ticks, Reason.COALESCED)
-            elif not self._one_of(ticks, Reason.COALESCED):
-                return ticks[0], None
+            return self._coalesce(ticks)
         elif policy == CatchUp.SPREAD:
             return self._spread(ticks)
         else:
             return self._fire(ticks)
         return None
+
+    def _coalesce(self, ticks: list[int]) -> tuple[int, int | None] | None:
+        """Start one run for everything that is overdue: the missed ticks, and the ticks that are only late.
+
+        If more missed ticks follow than one pass may drop, a later pass starts the run.
+        """
+        later = self._later()
+        if later is not None and self._is_due(later) and not self._walked_all_missed():
+            self._drop(ticks, Reason.COALESCED)
+            return None
+        overdue = list(ticks)
+        while self._walked_all_missed() and self.following is not None and self._is_due(self.following):
+            overdue.append(self.following)
+            self.following = self.compiled.ticks.next_epoch(self.following)
+        return None if self._one_of(overdue, Reason.COALESCED) else (ticks[0], None)
 
     def _one_of(self, ticks: list[int], reason: Reason) -> bool:
         """Start one run for the latest tick without a requested skip, and drop the ticks before it."""

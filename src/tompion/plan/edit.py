@@ -63,6 +63,7 @@ def cursor_before(now_ms: int) -> int:
 
 def advance_to_next(state: ScheduleState, compiled: CompiledSchedule, cursor_s: int) -> ScheduleState:
     """Return the state with the first tick after a cursor as its next tick."""
+    state = state._replace(zone_tables=compiled.zone_tables)
     if compiled.allowed_seconds is not None:
         state = state._replace(version=compiled.version, cursor_s=cursor_s, next_nominal_s=None)
         return replan_adaptive(state, compiled, (cursor_s + 1) * 1000)
@@ -88,6 +89,7 @@ def replan_adaptive(state: ScheduleState, compiled: CompiledSchedule, now_ms: in
 
 def after_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> ScheduleState:
     """Return the state of a sequential schedule after a run has ended or did not start."""
+    state = state._replace(zone_tables=compiled.zone_tables)
     if compiled.allowed_seconds is not None and not state.closed:
         state = adaptive.without_expired_hints(state, now_ms)
         planned = adaptive.plan_next_run(state, compiled, now_ms)

@@ -31,12 +31,13 @@ def decide_fast(
     (
         key, version, _cursor, nominal, fire_ms, paused, _until, closed, in_flight, waiting, remaining, _last_start,
         _failures, _carry, carry_until, skips, starts, _successes, _failed, _skipped, _missed,
-        _last_end, _hints,
+        _last_end, _hints, zone_tables,
     ) = state  # fmt: skip
     owner, now_ms = context.owner, context.now_ms
     if (
         owner is None or nominal is None or not compiled.has_fast_path or context.target_paused or paused or closed
         or waiting or remaining is not None or carry_until is not None or skips is not None
+        or zone_tables != compiled.zone_tables
     ):  # fmt: skip
         return None
     policy = compiled.policy

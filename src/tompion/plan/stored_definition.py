@@ -6,7 +6,7 @@ Texts are interned: equal specs, policies and actions of a million schedules are
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -17,9 +17,9 @@ from tompion.model.rows import DefinitionRow, VersionRow
 from tompion.model.schedule import Action, Definition
 from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
 from tompion.plan.compiled_schedule import CompiledSchedule, compile_schedule
+from tompion.plan.zone_tables import in_utc, tables_number, zones_text
 from tompion.spec.compiler import depends_on_schedule_id
 from tompion.spec.document import document_json, read_spec
-from tompion.spec.zone.tables import load_zone
 
 MAX_INTERNED_TEXTS = 16_384
 POLICY_CHOICES: dict[str, type[StrEnum]] = {
@@ -71,21 +71,6 @@ def action_text(action: Action) -> str:
 def stored_action(text: str) -> Action:
     """Return the action of a stored text."""
     return Action(**json.loads(text))
-
-
-def zones_text(spec: SpecDocument) -> str:
-    """Return the zone tables that the ticks of a spec are computed with, or an empty text if it has no time zone."""
-    if spec.timezone is None:
-        return ""
-    try:
-        return f"{spec.timezone}:{load_zone(spec.timezone).fingerprint}"
-    except UnknownZone:
-        return f"{spec.timezone}:gone"
-
-
-def is_outdated(zones: str) -> bool:
-    """Return whether the zone tables that :func:`zones_text` named have changed."""
-    return zones != zones_text(SpecDocument(timezone=zones.rpartition(":")[0]))
 
 
 def calendar_text(calendar: NamedCalendar) -> str:
@@ -152,9 +137,10 @@ def compile_or_degrade(  # noqa: PLR0913 - the parts of a version
     try:
         return compile_schedule(*names, spec, policy, action, payload, calendars)
     except UnknownZone as error:
-        degraded = f"{error}; it fires in UTC meanwhile"
-        spec = replace(spec, timezone=None)
-    return compile_schedule(*names, spec, policy, action, payload, calendars)._replace(degraded=degraded)
+        degraded, zones = f"{error}; it fires in UTC meanwhile", zones_text(spec, calendars)
+        spec, calendars = in_utc(spec, calendars)
+    compiled = compile_schedule(*names, spec, policy, action, payload, calendars)
+    return compiled._replace(degraded=degraded, zones=zones, zone_tables=tables_number(zones))
 
 
 @lru_cache(maxsize=MAX_INTERNED_TEXTS)

@@ -42,7 +42,7 @@ from tompion.operations.context import OperationContext, TargetCheck
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_name, check_namespace
 from tompion.runtime import event_loop
-from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.metric_values import Metrics
 from tompion.runtime.stop_signals import handle_stop_signals
 from tompion.sdk.declarations import Declaration, Declarations, F
 from tompion.sdk.engine_thread import EngineThread

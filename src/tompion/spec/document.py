@@ -28,7 +28,7 @@ from tompion.model.spec import (
     WindowDocument,
 )
 from tompion.spec.calendar.days import HORIZON
-from tompion.spec.calendar.structured import read_calendar
+from tompion.spec.calendar.structured import check_unicode, read_calendar
 from tompion.spec.datetime_text import moment_text, read_day, read_moment
 from tompion.spec.duration import duration_text, parse_duration, parse_duration_ms
 from tompion.spec.holidays import holidays_json, read_holidays
@@ -92,6 +92,7 @@ def _many(
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
         raise InvalidSpec(f"{display(value)} is not text", field=path, expected="text")
+    check_unicode(value, path)
     return value
 
 

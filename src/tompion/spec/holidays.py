@@ -14,6 +14,7 @@ from typing import Any
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import HolidaysDocument
 from tompion.spec.calendar.days import FIRST_YEAR, LAST_YEAR
+from tompion.spec.calendar.structured import check_unicode
 from tompion.spec.datetime_text import read_day
 from tompion.spec.zone.tables import TZDATA_VERSION
 
@@ -44,9 +45,10 @@ def read_holidays(value: object, path: str) -> HolidaysDocument:
             )
     first, last = _years(value, path)
     if value.get("dates") is not None:
-        return HolidaysDocument(
-            country, subdivision, first, last, _read_dates(value, path), str(value.get("source", ""))
-        )
+        source = str(value.get("source", ""))
+        for name, text in (("country", country), ("subdivision", subdivision or ""), ("source", source)):
+            check_unicode(text, f"{path}.{name}")
+        return HolidaysDocument(country, subdivision, first, last, _read_dates(value, path), source)
     dates, source = _look_up(country, subdivision, first, last, path)
     return HolidaysDocument(country, subdivision, first, last, dates, source)
 

@@ -37,7 +37,19 @@ INSIGHT_STEPS = [
 ]
 """The reads of the web UI."""
 
+REGISTRAR_STEPS = [
+    step("upsert_schedule", "deployed", workflow_id="flow", version=1, user_id="u1", cron_expr="0 9 * * *"),
+    step("upsert_schedule", "deployed", workflow_id="flow", cron_expr="0 9 * * *", timezone="Mars/X"),
+    step("get_schedule", "deployed"),
+    step("pause_schedule", "deployed", True),
+    step("pause_schedule", "deployed", paused=False),
+    step("delete_schedule", "deployed"),
+    step("get_schedule", "deployed"),
+]
+"""The methods that the specification names. The command line has other names for them."""
+
 SCENARIOS: dict[str, list[Step]] = {
+    "registrar": REGISTRAR_STEPS,
     "schedule lifecycle": [
         step("create", "report", **DAILY, labels={"team": "a"}, catchup_window="1h", payload={"n": [1, None]}),
         step("get", "report"),

@@ -13,7 +13,7 @@ import pytest
 from tests.conformance.api.scripted_server import Scripted, Step, answering, hanging_up
 from tests.support.command_line import run
 from tests.support.service import Blocking
-from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TooManyRequests
+from tompion import InvalidField, OutcomeUnknown, StoreUnavailable, TompionError, TooManyRequests
 from tompion.client import Client, async_client, protocol, sync_client
 from tompion.client.errors import error_of
 from tompion.contract.stubs import run_stubs
@@ -149,3 +149,25 @@ def test_the_command_line_has_an_exit_code_for_each(
     with closing(Scripted(*steps)) as service:
         left = run(["keys", "create", "ci", "--url", service.url, "-o", "json"])
     assert (left.code, json.loads(left.err)["code"]) == (code, name)
+
+
+def request_id_of(head: str) -> str:
+    return next(line.partition(": ")[2] for line in head.splitlines() if line.lower().startswith("x-request-id:"))
+
+
+def test_an_error_of_the_service_names_the_request_id(opened: Opened) -> None:
+    """The service logs the id that the client sends, so that an operator finds the cause."""
+    detail = {"code": "internal_error", "detail": "unexpected error", "status": 500}
+    client, service = opened(answering(500, detail))
+    with pytest.raises(TompionError) as raised:
+        client.get("report")
+    request_id = request_id_of(service.heads[0])
+    assert str(raised.value) == f"unexpected error; the log of the service has request id {request_id}"
+
+
+def test_a_lost_answer_names_the_request_id(opened: Opened) -> None:
+    client, service = opened(*[hanging_up] * protocol.MAX_ATTEMPTS)
+    with pytest.raises(StoreUnavailable, match="no answer from") as raised:
+        client.get("report")
+    assert str(raised.value).endswith(f"; the log of the service has request id {request_id_of(service.heads[0])}")
+    assert len(set(map(request_id_of, service.heads))) == 1

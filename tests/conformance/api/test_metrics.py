@@ -21,7 +21,7 @@ from tompion.operations.context import OperationContext
 from tompion.operations.insight.stats import store_backlog
 from tompion.operations.resources import api_keys
 from tompion.operations.schedules import control, crud
-from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.metric_values import Metrics
 from tompion.store.base import Store
 from tompion.store.postgres.driver import PostgresStore
 from tompion.testing.clock import ManualClock

@@ -107,6 +107,22 @@ def test_each_policy_accounts_for_every_missed_tick(
     assert bench.dropped_ranges() == dropped_ranges
 
 
+@pytest.mark.parametrize("overlap", ["skip", "allow", "queue", "buffer_one", "cancel_other", "terminate_other"])
+@pytest.mark.parametrize("paused", [False, True])
+def test_coalesce_starts_one_run_for_the_latest_due_tick(bench: Bench, overlap: str, paused: bool) -> None:
+    """Down or paused for ten minutes. The last tick is only late, and it runs for all of them."""
+    bench.create(catchup_policy="coalesce", overlap_policy=overlap)
+    if paused:
+        bench.pause()
+    bench.go("08:10:15")
+    if paused:
+        assert list(bench.ask(read.describe, "report").would_run_on_resume) == [when("08:10")]
+        bench.resume()
+    assert bench.worker().tick() == ["08:10"]
+    assert bench.outcomes() == ["08:10 ENQUEUED coalesced"]
+    assert bench.dropped_ranges() == ["08:09 9 coalesced"]
+
+
 def test_spread_distributes_missed_ticks_evenly(bench: Bench) -> None:
     """Four missed ticks over one minute start fifteen seconds apart, and new ticks fire on time between them."""
     bench.create(catchup_policy="spread", overlap_policy="allow")

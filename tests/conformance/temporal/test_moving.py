@@ -129,6 +129,26 @@ def test_dry_run_compares_and_imports_nothing(cluster: str, target: tuple[str, t
         assert tompion.workflows.list().items == ()
 
 
+@pytest.mark.parametrize("has_executor", [True, False])
+def test_an_engine_without_the_executor_refuses_the_schedules(cluster: str, tmp_path: Path, has_executor: bool) -> None:
+    """Such an engine would fire the schedules, and every run would fail. A store without an engine accepts them."""
+    executors = {"temporal": {"address": cluster}} if has_executor else {}
+    with (
+        Tompion(f"sqlite:///{tmp_path}/tompion.db", executors=executors) as tompion,
+        serve_runner(tompion._runner) as url,
+    ):
+        code, rows = run_import(cluster, "--url", url)
+        row = rows["move-jittered"]
+        if has_executor:
+            assert (code, row["created"]) == (0, True)
+            assert tompion.schedules.get("move-jittered").warnings == ()
+            return
+        assert (code, row["created"]) == (1, False)
+        [problem] = row["differs"]
+        assert problem.startswith("not copied: document.executor: no executor 'temporal' is configured; configure it")
+        assert tompion.schedules.list().items == ()
+
+
 def test_shadow_import_creates_shadow_schedules(cluster: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/tompion.db"
     _, rows = run_import(cluster, "--store", store, "--shadow", "--into", "moved")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tompion
 from tompion.api.metrics import COUNTERS, HISTOGRAMS
-from tompion.engine.notifications.dispatcher import COUNTERS as DELIVERY_COUNTERS
+from tompion.engine.notifications.delivery import COUNTERS as DELIVERY_COUNTERS
 
 SOURCES = Path(tompion.__file__).parent
 COUNTING = {"count", "observe"}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.command_line import CommandResult, run
 
+SCHEDULE = '[[schedule]]\nid = "a"\ncron = "@daily"\n'
 GOOD = '[[schedule]]\nid = "report"\ncron = "0 9 * * *"\nfunction = "tasks:report"\noverlap = "queue"\n'
 
 
@@ -86,10 +87,29 @@ def test_an_invalid_schedule_in_the_file_is_named(block: str, message: str, tmp_
         ('store = "mysql://host/name"', "is not a store"),
         ('host = "192.0.2.1"', "only a loopback address"),
         ('app_dir = "missing"', "no such directory"),
+        (f'{SCHEDULE}command = "nope"', "[[schedule]] a: command: no executor 'command' is configured"),
+        (
+            f'[executors.command.commands]\nb = ["/bin/true"]\n{SCHEDULE}command = "nope"',
+            "[[schedule]] a: command: no command 'nope' is configured",
+        ),
+        (
+            f'{SCHEDULE}http = {{ url = "https://a.example/", secret = "nope" }}',
+            "[[schedule]] a: http.secret: no secret 'nope' is configured",
+        ),
+        (f'{SCHEDULE}celery = {{ task = "t" }}', "[[schedule]] a: celery: no executor 'celery' is configured"),
+        (f'{SCHEDULE}postgres = {{ table = "t" }}', "[[schedule]] a: postgres"),
+        (f'{SCHEDULE}function = "a:b"\nend_at = "2020-01-01T00:00Z"', "[[schedule]] a: end_at: there is no tick"),
+        (
+            f'{SCHEDULE}workflow_id = "w"\ncommand = "nope"',
+            "[[schedule]] a: ",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["config", "serve"])
-def test_config_rejects_what_serve_rejects(command: str, text: str, message: str, tmp_path: Path) -> None:
+def test_config_rejects_what_serve_rejects(
+    command: str, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOMPION_PORT", "0")
     (tmp_path / "tompion.toml").write_text(f"{text}\n")
     left = run([command])
     assert (left.code, left.out) == (2, "")

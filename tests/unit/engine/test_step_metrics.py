@@ -20,7 +20,7 @@ from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 from tompion.operations.schedules import control, crud
 from tompion.runtime.clock import pause
-from tompion.runtime.metrics_registry import OTHER, Metrics
+from tompion.runtime.metric_values import OTHER, Metrics
 from tompion.store.base import Transaction
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 

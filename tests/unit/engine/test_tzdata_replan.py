@@ -6,7 +6,8 @@ import json
 
 from tompion.config.settings import Settings
 from tompion.engine.context import EngineContext
-from tompion.engine.steps.tzdata_replan import ReplanStep
+from tompion.engine.steps.result import Replanned
+from tompion.engine.steps.tzdata_replan import ReplanStep, report_replanned
 from tompion.engine.telemetry.events import EngineEvents, Event
 from tompion.model.verification import Verification
 from tompion.operations.context import OperationContext
@@ -44,8 +45,8 @@ def test_only_schedules_of_a_changed_zone_are_replanned() -> None:
     store.write(pretend).result()
     assert store.read(replanning.outdated).result() == ["Europe/Berlin:older"]
     moved = store.write(lambda transaction: replanning.replan_some(transaction, "Europe/Berlin:older")).result()
-    assert moved == [("berlin", NINE - 3600, NINE)]
-    replanning.report(moved)
+    assert moved == [Replanned("berlin", NINE - 3600, NINE)]
+    report_replanned(EngineEvents(events.append), moved)
     assert [event.text for event in events] == [
         "new time zone data: next tick 2026-07-16 06:00:00Z → 2026-07-16 07:00:00Z"
     ]

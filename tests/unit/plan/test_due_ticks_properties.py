@@ -141,18 +141,36 @@ def test_age_decides_how_each_tick_is_treated(scenario: Scenario) -> None:
                 assert due.reason == (Reason.COALESCED if scenario.policy == CatchUp.COALESCE else Reason.CATCH_UP)
                 assert scenario.policy != CatchUp.NONE
                 assert is_young(scenario, compiled, due.nominal_s, now_ms)
-            else:
-                assert due.reason is None
+            elif due.reason is not None:
+                assert (due.reason, scenario.policy) == (Reason.COALESCED, CatchUp.COALESCE)
+                assert due_ticks.dropped[-1].reason == Reason.COALESCED
         for dropped in due_ticks.dropped:
             check_dropped(scenario, compiled, dropped, now_ms)
 
 
+@given(scenarios)
+@settings(max_examples=120)
+def test_coalesced_pass_starts_one_run_and_it_is_the_latest(scenario: Scenario) -> None:
+    """A pass that coalesces ticks starts nothing besides the last of them, and it leaves no due tick behind."""
+    scenario = scenario._replace(policy=CatchUp.COALESCE, carry=None)
+    compiled, passes = play(scenario)
+    for _, now_ms, due_ticks in passes:
+        if not any(due.reason == Reason.COALESCED for due in due_ticks.due):
+            continue
+        (due,) = due_ticks.due
+        assert due.nominal_s == due_ticks.cursor_s
+        assert due_ticks.next_fire_ms is None or due_ticks.next_fire_ms > now_ms
+        event("coalesced" if compiled.fire_ms(due.nominal_s) < now_ms - GRACE else "coalesced with a late tick")
+
+
 def check_dropped(scenario: Scenario, compiled: CompiledSchedule, dropped: Dropped, now_ms: int) -> None:
-    for second in walk_seconds(scenario.spec, dropped.after_s, dropped.until_s):
+    seconds = walk_seconds(scenario.spec, dropped.after_s, dropped.until_s)
+    for second in seconds:
         if is_carried(scenario, compiled, second):
             assert dropped.reason == Reason.RESUMED
             continue
-        assert compiled.fire_ms(second) < now_ms - GRACE
+        oldest = seconds[0] if dropped.reason == Reason.COALESCED else second
+        assert compiled.fire_ms(oldest) < now_ms - GRACE
         if not is_young(scenario, compiled, second, now_ms):
             assert dropped.reason == Reason.OUTSIDE_WINDOW
         else:

@@ -284,7 +284,7 @@ def test_resume_restores_the_next_fire(on_resume: OnResume, carry: str | None, u
 # the runs of the next pass for four ticks of a pause, the last of them half a second old
 RESUMES: list[tuple[OnResume, CatchUp, list[int], list[tuple[int, str]]]] = [
     (OnResume.POLICY, CatchUp.NONE, [3], [(3, "missed")]),
-    (OnResume.POLICY, CatchUp.COALESCE, [2, 3], [(2, "coalesced")]),
+    (OnResume.POLICY, CatchUp.COALESCE, [3], [(3, "coalesced")]),
     (OnResume.POLICY, CatchUp.FIRE_IMMEDIATELY, [0, 1, 2, 3], []),
     (OnResume.SKIP, CatchUp.NONE, [], [(4, "resumed")]),
     (OnResume.SKIP, CatchUp.FIRE_IMMEDIATELY, [], [(4, "resumed")]),

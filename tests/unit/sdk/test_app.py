@@ -151,7 +151,8 @@ def test_a_method_runs_its_operation_with_its_arguments(name: str) -> None:
 
 
 def test_every_method_is_documented_and_reads_are_marked() -> None:
-    reads = {"get", "describe", "preview", "upcoming", "stats", "forecast", "problems", "schedules.list",
+    reads = {"get", "get_schedule", "describe", "preview", "upcoming", "stats", "forecast", "problems",
+             "schedules.list",
              "schedules.count", "schedules.history", "schedules.versions", "schedules.backfills", "schedules.hints",
              "schedules.get_backfill", "schedules.dropped_ranges", "schedules.verify", "schedules.diff",
              "schedules.summaries", "schedules.same_spec", "runs.list", "runs.recent", "runs.get", "workflows.get",

@@ -116,3 +116,17 @@ def test_misuse_of_a_rehearsal_raises() -> None:
             pass
     with pytest.raises(TompionError, match="has not started"):
         rehearsal.advance(1)
+
+
+def test_a_fixed_delay_runs_after_each_end() -> None:
+    """Regression: a rehearsal polls once a day, so a fixed delay ran once and had its next run in the past."""
+    with Rehearsal(at=FRIDAY) as rehearsal:
+        rehearsal.create("poll", intervals=[{"every": "1m", "anchor": "completion"}], function="builtins:str")
+        rehearsal.advance("5m30s")
+        runs = rehearsal.all_runs("poll")
+        assert [(f"{run.run_at:%H:%M}", run.status) for run in runs] == [
+            (f"00:0{minute}", "SUCCESS") for minute in range(6)
+        ]
+        next_run_at = rehearsal.get("poll").next_run_at
+        assert next_run_at is not None
+        assert next_run_at > rehearsal.now

@@ -1,7 +1,8 @@
 """Session cookies of the web UI: an encrypted API key or JWT.
 
-Scripts cannot read the cookie and browsers send it to no other site. It is valid for as long as the key or token in
-it. The encryption key is in the store, so every instance can decrypt the cookies of the others.
+``api/rest/session_endpoints.py`` sets the cookie so that scripts cannot read it and browsers send it to no other site.
+It is valid for as long as the key or token in it. The encryption key is in the store, so every instance can decrypt the
+cookies of the others.
 """
 
 from __future__ import annotations

@@ -37,10 +37,9 @@ from tompion.contract.api_routes import Route
 from tompion.contract.roles import Role
 from tompion.contract.routes import ROUTES, SINGLE_FLIGHT, SYSTEM_ROUTES, SystemRoute
 from tompion.errors import Forbidden, StoreUnavailable, TompionError
-from tompion.model.insight import DeclareResult
+from tompion.model.insight import DeclareResult, ScheduleAck
 from tompion.model.run import RunSource
 from tompion.model.schedule import Run, Schedule
-from tompion.operations.compat.service_routes import ScheduleAck
 from tompion.operations.context import OperationContext
 from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_namespace

@@ -29,7 +29,11 @@ async def healthz(service: Service, _request: Request, _caller: Principal, _name
 
 
 async def readyz(service: Service, _request: Request, _caller: Principal, _namespace: str) -> Response:
-    """Respond whether the store answers and the engine in the same process works."""
+    """Respond whether the store answers and accepts writes, and the engine in the same process works.
+
+    ``engine/health.py`` checks the engine: it has started, its loop moves, it is not overloaded, and its clock agrees
+    with the store's.
+    """
     store = service.runner.store
     problems = [*service.problems(), *await store_problems(store)]
     if not problems and not service.read_only:

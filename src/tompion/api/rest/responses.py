@@ -18,12 +18,11 @@ from tompion.contract.api_routes import PREFIX, Route
 from tompion.contract.json import encode
 from tompion.model.api_key import NewKey
 from tompion.model.hint import Outlook
-from tompion.model.insight import DeclareResult
+from tompion.model.insight import DeclareResult, ScheduleAck
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Run, Schedule, Workflow
 from tompion.model.spec import NamedCalendar
 from tompion.model.worker import Worker
-from tompion.operations.compat.service_routes import ScheduleAck
 
 CREATED, NO_CONTENT, NOT_MODIFIED = 201, 204, 304
 MIN_COMPRESSED_BYTES = 4_096

@@ -82,7 +82,7 @@ def temporal_cluster(options: Mapping[str, Any]) -> TemporalCluster:
 class ScheduleImporter:
     """Imports schedules, paused or as shadows that record the runs they would start.
 
-    ``home`` is the target. It has the operations as asynchronous methods. With ``dry_run``, nothing is written.
+    ``home`` is the target, an asynchronous app or client. With ``dry_run``, nothing is written.
     """
 
     home: Any
@@ -163,7 +163,7 @@ class ScheduleImporter:
 
     async def _is_near_clock_change(self, schedule_id: str, spec: SpecDocument, time: datetime) -> bool:
         """Return whether the clocks of a schedule change near a time."""
-        preview = await self.home.preview(schedule_id, spec=spec, after=time - CLOCK_CHANGE_RANGE, count=1)
+        preview = await self.home.schedules.preview(schedule_id, spec=spec, after=time - CLOCK_CHANGE_RANGE, count=1)
         return any(change.at <= time + CLOCK_CHANGE_RANGE for change in preview.clock_changes)
 
     def _convert(
@@ -180,7 +180,7 @@ class ScheduleImporter:
 
     async def _check_absent(self, schedule_id: str) -> None:
         try:
-            schedule = await self.home.get(schedule_id)
+            schedule = await self.home.schedules.get(schedule_id)
         except NotFound:
             return
         if schedule.status is not ScheduleStatus.CLOSED:
@@ -189,13 +189,13 @@ class ScheduleImporter:
     async def _create(self, schedule_id: str, fields: dict[str, Any], document: dict[str, Any]) -> None:
         workflow = await self.home.workflows.put(f"{WORKFLOW_PREFIX}{schedule_id}", document)
         action = {"workflow_id": workflow.workflow_id, "workflow_version": workflow.version}
-        await self.home.create(schedule_id, **fields, **action)
+        await self.home.schedules.create(schedule_id, **fields, **action)
 
     async def _tompion_times(self, schedule_id: str, spec: SpecDocument, now: datetime) -> list[datetime]:
         """Return the next times in Tompion, however far ahead."""
         if spec == SpecDocument():
             return []
-        preview = await self.home.preview(schedule_id, spec=spec, after=now, count=MAX_COMPARED_TIMES)
+        preview = await self.home.schedules.preview(schedule_id, spec=spec, after=now, count=MAX_COMPARED_TIMES)
         return [tick.fire_at for tick in preview.ticks]
 
     async def _temporal_times(self, service: Any, schedule_id: str, now: datetime) -> list[datetime]:

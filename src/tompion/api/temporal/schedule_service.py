@@ -312,7 +312,7 @@ def _comparable_policies(policies: SchedulePolicies) -> tuple[str, int, bool]:
 
 def _state_fields(state: ScheduleState) -> dict[str, Any]:
     return {
-        "note": state.notes,
+        "note": state.notes or None,
         "paused": state.paused,
         "remaining_actions": max(state.remaining_actions, 0) if state.limited_actions else None,
     }

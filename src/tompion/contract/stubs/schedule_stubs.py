@@ -8,7 +8,7 @@ from tompion.contract.stubs import operation_in
 from tompion.encoding.instant import When
 from tompion.model.bulk import BulkResult, ScheduleCount
 from tompion.model.hint import Outlook
-from tompion.model.insight import DeclareResult
+from tompion.model.insight import DeclareResult, ScheduleAck, ServiceSchedule
 from tompion.model.page import Page
 from tompion.model.schedule import Backfill, Change, Run, Schedule, Version
 
@@ -380,4 +380,35 @@ def restore(
 @operation_in("schedules.declare")
 def declare(context: Any, /, schedule_id: str, **fields: Any) -> DeclareResult:
     """Create or update a schedule as code declares it, or keep the edits of operators."""
+    raise NotImplementedError
+
+
+@operation_in("compat.service_routes")
+def upsert_schedule(
+    context: Any, /, schedule_id: str | None = None, *, request_id: str | None = None, **fields_by_name: Any
+) -> ScheduleAck:
+    """Create or replace a schedule. Without an id, one is generated.
+
+    A deployer may upload the workflow after its schedule, so the workflow need not exist.
+    """
+    raise NotImplementedError
+
+
+@operation_in("compat.service_routes")
+def pause_schedule(
+    context: Any, schedule_id: str, paused: bool = True, *, paused_by: str | None = None, request_id: str | None = None
+) -> None:
+    """Pause or resume a schedule."""
+    raise NotImplementedError
+
+
+@operation_in("compat.service_routes")
+def get_schedule(context: Any, schedule_id: str) -> ServiceSchedule:
+    """Return a schedule that is not deleted, and its next five fire times."""
+    raise NotImplementedError
+
+
+@operation_in("compat.service_routes")
+def delete_schedule(context: Any, schedule_id: str, *, request_id: str | None = None) -> None:
+    """Close a schedule: no tick starts any more."""
     raise NotImplementedError

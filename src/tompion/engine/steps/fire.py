@@ -13,6 +13,7 @@ from tompion.engine.context import EngineContext
 from tompion.engine.steps import audit
 from tompion.engine.steps.release import release_waiting
 from tompion.engine.steps.result import Launches, StepResult
+from tompion.engine.steps.tzdata_replan import ReplanStep
 from tompion.model.hint import CONFLICTING_HINTS
 from tompion.model.run import RunId, RunState, StartRow
 from tompion.model.schedule_state import FastAdvanceRow, ScheduleState, StateTuple
@@ -45,6 +46,7 @@ class FireStep:
 
     def __init__(self, context: EngineContext) -> None:
         self._context = context
+        self._replan_step = ReplanStep(context)
 
     def on_time(self, transaction: Transaction, limit: int) -> StepResult:
         """Fire schedules whose next tick is within the misfire grace."""
@@ -66,6 +68,7 @@ class FireStep:
         schedules = context.schedules.of_versions(transaction, [(row[0], row[1]) for row in claimed])
         contexts = context.decision_contexts(now_ms, transaction.target_list_paused())
         fast, states = _decide_fast(claimed, schedules, contexts)
+        states = self._own_plans(transaction, states, schedules, result)
         states, launches = self._resume_and_release(transaction, states, schedules, contexts, result)
         decisions, new_states = self._decide(states, schedules, contexts, budget, result)
         writes = decision_writes(now_ms, decisions, new_states)._replace(starts=fast.starts, steps=fast.steps)
@@ -80,6 +83,28 @@ class FireStep:
         result.launches, result.to_end = launches, recorded.to_end
         result.runs = len(fast.starts) + sum(len(decision.runs) for decision in decisions)
         return result
+
+    def _own_plans(
+        self,
+        transaction: Transaction,
+        states: list[ScheduleState],
+        schedules: dict[int, CompiledSchedule],
+        result: StepResult,
+    ) -> list[ScheduleState]:
+        """Replan schedules that were planned with other time zone tables, or leave them to newer instances."""
+        foreign = {key for state in states if _is_foreign(state, schedules.get(key := state.schedule_key))}
+        if not foreign:
+            return states
+        if self._replan_step.steps_back(transaction):
+            result.claimed -= len(foreign)
+            return [state for state in states if state.schedule_key not in foreign]
+        rows = transaction.schedule_list_by_key(foreign)
+        own: dict[int, ScheduleState] = {}
+        for state in states:
+            if (key := state.schedule_key) in foreign:
+                own[key], replanned = self._replan_step.replan(transaction, state, schedules[key], rows[key])
+                result.replanned += replanned
+        return [own.get(state.schedule_key, state) for state in states]
 
     def _decide(
         self,
@@ -155,6 +180,11 @@ class FireStep:
         problem = self._context.schedules.problem(state.schedule_key)
         self._context.events.warn(f"schedule {state.schedule_key} cannot fire: {problem}")
         return state._replace(next_fire_ms=now_ms + BROKEN_RETRY_MS)
+
+
+def _is_foreign(state: ScheduleState, compiled: CompiledSchedule | None) -> bool:
+    """Return whether the next tick was planned with other time zone tables."""
+    return compiled is not None and state.zone_tables != compiled.zone_tables
 
 
 def _decide_fast(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tompion.model.decision_writes import WriteResult
 from tompion.model.run import OPEN, RunChange, RunId, RunRow, RunState
@@ -15,6 +15,15 @@ from tompion.plan.outcome import Outcome
 
 Launches: TypeAlias = list[tuple[RunRow, CompiledSchedule]]
 """Runs, each with the version of its schedule that decided it."""
+
+
+class Replanned(NamedTuple):
+    """A schedule that was replanned with other time zone tables, with its next tick before and after."""
+
+    schedule_id: str
+    before_s: int | None
+    after_s: int | None
+    degraded: str | None = None
 
 
 @dataclass(slots=True)
@@ -56,6 +65,8 @@ class StepResult:
     """Number of runs that became claimable because the lease of their owner expired."""
     failed_launches: int = 0
     """Number of transactional runs that could not be launched."""
+    replanned: list[Replanned] = field(default_factory=list)
+    """Schedules whose next tick was planned with other time zone tables."""
     inline: list[StepResult] = field(default_factory=list)
     """Results of transactional runs, which were executed in the same transaction."""
 

@@ -102,10 +102,14 @@ class SettleStep:
         self._context.notifications.notify_ended(transaction, endings, schedules, now_ms)
         self._release(transaction, states, schedules, changed_keys, result)
         transaction.state_update([states[key] for key in sorted(changed_keys)])
-        if any(key in schedules and schedules[key].allowed_seconds is not None for key in changed_keys):
-            transaction.notify()  # the next run of an adaptive schedule may be due at once
+        self._wake_engines(transaction, [schedules[key] for key in changed_keys if key in schedules])
         self._wake_backfills(transaction, [change for change in changes if change.id in result.accepted], now_ms)
         result.retried = {change.id for change in changes if change.state == RunState.ENQUEUED} & result.accepted
+
+    def _wake_engines(self, transaction: Transaction, schedules: list[CompiledSchedule]) -> None:
+        """Wake the engines if the end of a run has set a next fire time, which none of them waits for yet."""
+        if any(compiled.is_sequential for compiled in schedules):
+            transaction.notify()
 
     def _wake_backfills(self, transaction: Transaction, changes: list[RunChange], now_ms: int) -> None:
         """Continue a backfill at once when one of its runs has ended. One that waits for ticks polls by itself."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tompion.errors import TompionError
 from tompion.executors.base import RunContext
 from tompion.executors.current_run import RECORD_FIELDS
-from tompion.runtime.metrics_registry import Metrics
+from tompion.runtime.metric_values import Metrics
 
 ENGINE_LOGGER = "tompion.engine"
 """Logger of the problems of an instance."""

@@ -14,7 +14,7 @@ from tompion.engine.steps.result import Launches, StepResult
 from tompion.model.run import FINAL, MISSED, Reason, RunRow, RunState
 from tompion.plan.outcome import Outcome
 from tompion.runtime.clock import Clock
-from tompion.runtime.metrics_registry import OTHER
+from tompion.runtime.metric_values import OTHER
 
 _launch_group = itemgetter(
     *map(RunRow._fields.index, ("origin", "attempt", "failures", "pickups", "fire_ms", "decided_ms"))

@@ -15,8 +15,8 @@ from typing import Any
 
 from tompion.encoding.instant import When, datetime_s
 from tompion.errors import InvalidField
+from tompion.model.insight import ScheduleAck, ServiceSchedule
 from tompion.model.page import Page
-from tompion.model.policy import CatchUp, Overlap
 from tompion.model.schedule import Run, Schedule
 from tompion.operations import paging
 from tompion.operations.compat.temporal_reads import load_open_schedule
@@ -31,38 +31,6 @@ from tompion.plan.upcoming import upcoming_ticks
 MAX_PREVIEW = 5
 ALIASES = {"name": "schedule_id", "catch_up": "catchup_policy"}
 """Field names of the older services that only these routes accept."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleAck:
-    """The result of a write of a schedule."""
-
-    schedule_id: str
-    next_run_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceSchedule:
-    """A schedule as the service of the deployer stored it, and its next five fire times as ``preview``.
-
-    ``cron_expr`` is ``None`` if the schedule has no cron expression, several of them, or other sources of ticks.
-    """
-
-    schedule_id: str
-    workflow_id: str | None
-    version: int | None
-    user_id: str | None
-    cron_expr: str | None
-    timezone: str
-    start_at: str | None
-    end_at: str | None
-    next_run_at: datetime | None
-    paused: bool
-    jitter_ms: int
-    overlap_policy: Overlap
-    catchup_policy: CatchUp
-    updated_at: datetime
-    preview: tuple[datetime, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +78,8 @@ def upsert_schedule(
 def pause_schedule(
     context: OperationContext,
     schedule_id: str,
-    *,
     paused: bool = True,
+    *,
     paused_by: str | None = None,
     request_id: str | None = None,  # noqa: ARG001 - the decorator reads it
 ) -> None:

@@ -22,12 +22,15 @@ from tompion.operations.schedules.repository import (
     save,
 )
 from tompion.operations.schedules.version_rows import new_version
-from tompion.operations.validation import check_name, check_version
+from tompion.operations.validation import check_name, check_text, check_version
 from tompion.plan import edit
 from tompion.plan.stored_definition import calendar_text, compact, stored_calendar
 from tompion.spec.compiler import compile_spec
 from tompion.spec.document import read_spec
 from tompion.spec.icalendar import MAX_EVENTS
+
+MAX_WINDOW_CHARS = 10_000
+"""The maximum length of each text of a window."""
 
 
 @idempotent(NamedCalendar)
@@ -139,12 +142,18 @@ def _window(window: Any, number: int) -> dict[str, Any]:
 
 def _read_calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
     if isinstance(calendar, Mapping):
-        calendar = _parse_calendar(calendar)
+        # The service chooses the version. A calendar that was read and is sent back has one.
+        calendar = _parse_calendar({name: value for name, value in calendar.items() if name != "version"})
     if not isinstance(calendar, NamedCalendar):
         raise InvalidField("calendar", f"{display(calendar)} is not a calendar")
     if not all(isinstance(date, str) for date in calendar.dates):
         raise InvalidField("calendar.dates", f"{display(calendar.dates)}; expected dates such as 2026-12-25")
     check_name("name", calendar.name, context.settings)
+    if calendar.timezone is not None:
+        check_text("calendar.timezone", calendar.timezone, context.settings.max_name_chars)
+    for window in calendar.windows:
+        for field, text in (("begin", window.begin), ("end", window.end), ("note", window.note)):
+            check_text(f"calendar.windows.{field}", text, MAX_WINDOW_CHARS)
     for field, values in (("dates", calendar.dates), ("windows", calendar.windows)):
         if len(values) > MAX_EVENTS:
             raise InvalidField(f"calendar.{field}", f"{len(values)} entries; at most {MAX_EVENTS} are allowed")

@@ -341,7 +341,7 @@ def insert_definition(
     remaining = None if schedule_input.remaining is UNSET else schedule_input.remaining
     state = edit.new_state(compiled, now_ms, remaining=remaining)
     note = None if schedule_input.note is UNSET else schedule_input.note
-    row = row._replace(pause_note=note)
+    row = row._replace(pause_note=note, zones=compiled.zones)
     if schedule_input.paused is True:
         row, state = pause_schedule(row, state, paused_by=context.actor, note=note, now_ms=now_ms)
     if not may_never_fire:

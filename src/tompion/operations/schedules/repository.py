@@ -323,7 +323,7 @@ def save(
 ) -> Schedule:
     """Write a changed schedule with the next token, audit it, and wake the engines."""
     transaction, now_ms = context.transaction, context.now_ms
-    row = loaded.row._replace(token=loaded.row.token + 1, updated_ms=now_ms)
+    row = loaded.row._replace(token=loaded.row.token + 1, updated_ms=now_ms, zones=_planned_zones(loaded))
     transaction.schedule_update(row)
     state = edit.due_now_if_waiting(loaded.state, now_ms)  # the change may let waiting runs start
     transaction.write_decisions(
@@ -340,6 +340,12 @@ def save(
     audit(context, row, entry)
     transaction.notify()
     return schedule_view_of(context, loaded._replace(row=row))
+
+
+def _planned_zones(loaded: LoadedSchedule) -> str:
+    """Return the zone tables of the next tick. They are this process's only if it has planned the tick."""
+    compiled = loaded.compiled
+    return compiled.zones if loaded.state.zone_tables == compiled.zone_tables else loaded.row.zones
 
 
 def schedule_view_of(context: OperationContext, loaded: LoadedSchedule, *, check_target: bool = True) -> Schedule:

@@ -12,7 +12,7 @@ from tompion.model.action_options import listed_options
 from tompion.model.rows import CalendarRow, ScheduleRow, VersionRow
 from tompion.model.schedule import Action, Definition
 from tompion.operations.context import OperationContext
-from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text, zones_text
+from tompion.plan.stored_definition import action_text, compact, policy_text, spec_text
 
 
 def listed_action(action: Action) -> Action:
@@ -40,7 +40,6 @@ def with_description(row: ScheduleRow, definition: Definition) -> ScheduleRow:
         user_id=definition.action.user_id,
         labels=compact(dict(definition.labels)),
         description=definition.description,
-        zones=zones_text(definition.spec),
     )
 
 

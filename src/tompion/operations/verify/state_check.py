@@ -13,8 +13,8 @@ from tompion.model.run import FAILURES, IN_FLIGHT, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.operations.context import OperationContext
 from tompion.operations.verify.version_chain import time_text
+from tompion.plan.adaptive import plan_next_run
 from tompion.plan.compiled_schedule import CompiledSchedule
-from tompion.plan.stored_definition import zones_text
 
 MAX_DELAY_MS = 5 * 60_000
 """How much later than its next tick an engine may wake up for a schedule that it could not read."""
@@ -31,17 +31,16 @@ def state_problems(
         yield f"the schedule is {row.state}, and its state is {'closed' if state.closed else 'not closed'}"
     elif not is_closed and state.paused != (row.state == "paused"):
         yield f"the schedule is {row.state}, and its state is {'paused' if state.paused else 'not paused'}"
-    elif state.closed or compiled is None or row.zones != zones_text(compiled.spec):
-        return  # it never fires, or its fire times are unknown
-    else:
-        yield from _next_tick_problems(context, state, compiled)
+    elif not state.closed and compiled is not None:
+        zone_text = "" if row.zones == compiled.zones else f", by the zone data {compiled.zones} instead of {row.zones}"
+        yield from (f"{text}{zone_text}" for text in _next_tick_problems(context, state, compiled))
 
 
 def _next_tick_problems(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> Iterator[str]:
     """Check that the next tick is the first one after the cursor, and that an engine wakes up in time for it."""
-    if not compiled.is_sequential and state.next_nominal_s != (expected_s := compiled.next_after(state.cursor_s)):
-        next_tick = "not set" if state.next_nominal_s is None else time_text(state.next_nominal_s)
-        yield f"its next tick is {next_tick}, and {_first_tick_text(expected_s)}"
+    problem = _next_tick_problem(context, state, compiled)
+    if problem is not None:
+        yield problem
         return
     if state.paused:
         due_ms = state.pause_until_ms
@@ -52,13 +51,39 @@ def _next_tick_problems(context: OperationContext, state: ScheduleState, compile
     if due_ms is None:
         return
     what = f"{'its pause ends' if state.paused else 'its next tick fires'} at {time_text(due_ms // 1000)}"
-    latest_ms = max(due_ms, context.now_ms + max(MAX_DELAY_MS, context.settings.lookahead_ms))
+    overdue_ms = context.now_ms + max(MAX_DELAY_MS, context.settings.lookahead_ms)
+    latest_ms = due_ms if due_ms > context.now_ms else overdue_ms
     if state.next_fire_ms is None:
         yield f"no engine wakes up for it, and {what}"
     elif state.next_fire_ms > latest_ms and (
-        state.paused or not compiled.is_sequential
+        state.paused or compiled.allowed_seconds is None
     ):  # a hint may move what follows a run
         yield f"no engine wakes up for it before {time_text(state.next_fire_ms // 1000)}, and {what}"
+
+
+def _next_tick_problem(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> str | None:
+    """Return why the next tick is wrong. A tick that follows a run must not be later than a plan of this moment."""
+    nominal_s = state.next_nominal_s
+    if not compiled.is_sequential:
+        expected_s = compiled.next_after(state.cursor_s)
+        next_tick = "not set" if nominal_s is None else time_text(nominal_s)
+        right = nominal_s == expected_s
+        return None if right else f"its next tick is {next_tick}, and {_first_tick_text(expected_s)}"
+    if nominal_s is None or nominal_s * 1000 <= context.now_ms:
+        return None
+    latest_s = _latest_tick(context, state, compiled)
+    if latest_s is None or nominal_s <= latest_s:
+        return None
+    return f"its next tick is {time_text(nominal_s)}, and it can be at {time_text(latest_s)} at the latest"
+
+
+def _latest_tick(context: OperationContext, state: ScheduleState, compiled: CompiledSchedule) -> int | None:
+    """Return the latest possible next tick of a fixed delay or an adaptive schedule."""
+    if compiled.allowed_seconds is not None:
+        planned = plan_next_run(state, compiled, context.now_ms)
+        return None if planned is None else planned.nominal_s
+    begin_s = max(-(-context.now_ms // 1000), state.cursor_s + 1, compiled.start_s or 0)
+    return compiled.ticks.next_epoch(begin_s)
 
 
 def counter_problems(context: OperationContext, row: ScheduleRow, schedule_state: ScheduleState) -> Iterator[str]:

@@ -54,6 +54,14 @@ def _field(kind: FieldKind, value: FieldValue, dialect: Dialect) -> Field:
     return field_from_ranges(kind, value, dialect)
 
 
+def check_unicode(text: str, field: str) -> None:
+    """Raise if no store can hold a text, because it has half of a surrogate pair or NUL characters."""
+    if "\x00" in text or (not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)):
+        raise InvalidSpec(
+            f"{display(text)} has NUL characters or is not valid Unicode", field=field, expected="valid Unicode text"
+        )
+
+
 def read_calendar(value: object, *, field: str) -> CalendarDocument:
     """Read a calendar from a mapping, such as parsed JSON."""
     if isinstance(value, CalendarDocument):
@@ -68,6 +76,7 @@ def read_calendar(value: object, *, field: str) -> CalendarDocument:
     comment = value.get("comment", "")
     if not isinstance(comment, str):
         raise InvalidSpec("the comment is not text", field=f"{field}.comment", expected="text")
+    check_unicode(comment, f"{field}.comment")
     named = {
         name: _read_field(value[name], f"{field}.{name}") for name in CALENDAR_FIELDS if value.get(name) is not None
     }

@@ -1,4 +1,4 @@
-"""Listens for NOTIFY: one connection and one thread for all subscribers."""
+"""Listens for NOTIFY: one connection and one thread for all subscribers. ``driver.py`` sends the NOTIFY."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ class InstanceTable(DriverTransaction):
         lease_until_ms: int | None,
         queues: Iterable[str] = (),
         namespace: str | None = None,
+        tzdata: str = "",
     ) -> int:
         """Register an instance, or a remote worker of a namespace, which has no lease. Return its id."""
         row = self._one(
@@ -31,6 +32,7 @@ class InstanceTable(DriverTransaction):
             now_ms=now_ms,
             lease_until_ms=lease_until_ms,
             namespace=namespace,
+            tzdata=tzdata,
         )
         assert row is not None
         return int(row[0])
@@ -90,6 +92,11 @@ class InstanceTable(DriverTransaction):
         """Count the instances with a heartbeat since a time."""
         row = self._one("instance_count_live", since_ms=since_ms)
         return 0 if row is None else int(row[0])
+
+    def instance_has_newer_tables(self, now_ms: int, tzdata: str) -> bool:
+        """Return whether an instance with a lease has a newer release of the time zone data."""
+        row = self._one("instance_has_newer_tables", now_ms=now_ms, tzdata=tzdata)
+        return row is not None and bool(row[0])
 
     def instance_list(self, namespace: str, limit: int) -> list[InstanceRow]:
         """Return engines, and the workers of a namespace, newest first."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tompion.api.rest.request_id import HEADER, choose_request_id, request_id
-from tompion.runtime.metrics_registry import OTHER, Metrics
+from tompion.runtime.metric_values import OTHER, Metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CLIENT_CLOSED_REQUEST = 499

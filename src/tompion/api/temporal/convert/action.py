@@ -11,7 +11,7 @@ from temporalio.api.enums.v1 import WorkflowIdReusePolicy
 from temporalio.api.schedule.v1 import ScheduleAction
 from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
 
-from tompion.api.temporal.convert.values import attributes_of, json_payload
+from tompion.api.temporal.convert.values import attributes_of, json_payload, memo_message
 from tompion.errors import InvalidField
 from tompion.model.schedule import Schedule
 
@@ -91,6 +91,11 @@ def action_message(schedule: Schedule, document: Any) -> NewWorkflowExecutionInf
             message.Clear()
     elif isinstance(options.get("args"), list):
         message.input.payloads.extend(map(json_payload, options["args"]))
+    for name in ("execution", "run", "task"):
+        if type(timeout_ms := options.get(f"{name}_timeout_ms")) is int:
+            getattr(message, f"workflow_{name}_timeout").FromMilliseconds(timeout_ms)
+    if isinstance(options.get("memo"), Mapping):
+        message.memo.MergeFrom(memo_message(options["memo"]))
     message.workflow_id = str(options.get("workflow_id", schedule.schedule_id))
     name = action.function or action.workflow_id or action.executor or ""
     message.workflow_type.name = str(options.get("workflow", name))

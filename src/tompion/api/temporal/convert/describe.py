@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from temporalio.api.common.v1 import Memo, SearchAttributes, WorkflowExecution
@@ -35,6 +35,7 @@ from tompion.model.schedule import Run, ScheduleStatus
 from tompion.model.spec import SpecDocument
 from tompion.operations.compat.temporal_reads import TemporalView
 from tompion.operations.compat.temporal_writes import WORKFLOW_PREFIX
+from tompion.operations.schedules.version_rows import listed_action
 
 TOMPION = "tompion"
 """The field of a memo with the fields that Temporal lacks."""
@@ -102,9 +103,12 @@ def info_message(view: TemporalView) -> ScheduleInfo:
     return info
 
 
-def schedule_memo_message(view: TemporalView) -> Memo:
-    """Return the memo of a schedule, with the fields that Temporal lacks."""
-    document = definition_document(view.schedule.definition)
+def schedule_memo_message(view: TemporalView, *, listed: bool = False) -> Memo:
+    """Return the memo of a schedule, with the fields that Temporal lacks. A list has none that may hold secrets."""
+    definition = view.schedule.definition
+    if listed:
+        definition = replace(definition, payload=None, action=listed_action(definition.action))
+    document = definition_document(definition)
     if not view.left_out:
         for field in fields(SpecDocument):
             document.pop(field.name, None)
@@ -125,7 +129,7 @@ def list_entry_message(view: TemporalView) -> ScheduleListEntry:
     schedule = view.schedule
     entry = ScheduleListEntry(
         schedule_id=schedule.schedule_id,
-        memo=schedule_memo_message(view),
+        memo=schedule_memo_message(view, listed=True),
         search_attributes=search_attributes_message(view),
     )
     info = entry.info

@@ -1,7 +1,7 @@
 -- name: instance_insert
 INSERT INTO instances (
-    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms
-) VALUES (%(namespace)s, %(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s)
+    namespace, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, tzdata
+) VALUES (%(namespace)s, %(name)s, %(release)s, %(queues)s, %(now_ms)s, %(now_ms)s, NULL, 0, %(lease_until_ms)s, %(tzdata)s)
 RETURNING instance_id;
 
 -- name: lease_renew
@@ -54,8 +54,15 @@ WHERE instance_id = %(instance_id)s AND lease_until_ms IS NOT NULL;
 SELECT count(*) AS live FROM instances
 WHERE stopped_ms IS NULL AND heartbeat_ms > %(since_ms)s AND lease_until_ms IS NOT NULL;
 
+-- name: instance_has_newer_tables
+-- Index instances_lease. A remote worker has no lease and plans nothing.
+SELECT EXISTS (
+    SELECT 1 FROM instances WHERE lease_until_ms > %(now_ms)s AND stopped_ms IS NULL AND tzdata > %(tzdata)s
+) AS is_newer;
+
 -- name: instance_list
-SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace
+SELECT instance_id, name, release, queues, started_ms, heartbeat_ms, stopped_ms, skew_ms, lease_until_ms, namespace,
+    tzdata
 FROM instances
 WHERE namespace IS NULL OR namespace = %(namespace)s
 ORDER BY instance_id DESC LIMIT %(limit)s;

@@ -74,7 +74,7 @@ INSERT INTO schedule_state ({state})
 SELECT * FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
-    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[]
 );
 
 -- name: state_update
@@ -83,11 +83,12 @@ UPDATE schedule_state d SET
     paused = n.paused, pause_until_ms = n.pause_until_ms, closed = n.closed, in_flight = n.in_flight,
     waiting = n.waiting, remaining = n.remaining, last_start_ms = n.last_start_ms, failures = n.failures,
     carry = n.carry, carry_until_s = n.carry_until_s, skips = n.skips, starts = n.starts, successes = n.successes,
-    failed = n.failed, skipped = n.skipped, missed = n.missed, last_end_ms = n.last_end_ms, hints = n.hints
+    failed = n.failed, skipped = n.skipped, missed = n.missed, last_end_ms = n.last_end_ms, hints = n.hints,
+    zone_tables = n.zone_tables
 FROM unnest(
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::boolean[],
     %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::text[],
-    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[]
 ) AS n ({state})
 WHERE d.schedule_key = n.schedule_key;
 

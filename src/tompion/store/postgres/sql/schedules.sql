@@ -153,8 +153,14 @@ WHERE s.state = 'closed' AND d.in_flight = 0 AND d.cursor_s < %(before_s)s
 LIMIT %(limit)s;
 
 -- name: schedule_list_zones
--- Index schedules_zones.
-SELECT DISTINCT zones FROM schedules WHERE zones <> '';
+-- Index schedules_zones, one step for each distinct text.
+WITH RECURSIVE marks (zones) AS (
+    SELECT min(zones) FROM schedules WHERE zones <> ''
+    UNION ALL
+    SELECT (SELECT min(s.zones) FROM schedules s WHERE s.zones > m.zones AND s.zones <> '')
+    FROM marks m WHERE m.zones IS NOT NULL
+)
+SELECT zones FROM marks WHERE zones IS NOT NULL;
 
 -- name: schedule_list_in_zone
 -- Index schedules_zones.

@@ -70,14 +70,14 @@ SELECT {state} FROM schedule_state WHERE schedule_key = (
 SELECT {state} FROM schedule_state WHERE schedule_key IN (SELECT value FROM json_each(:keys)) ORDER BY schedule_key;
 
 -- name: state_insert_many
-INSERT INTO schedule_state ({state}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO schedule_state ({state}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: state_update
 UPDATE schedule_state SET
     version = ?2, cursor_s = ?3, next_nominal_s = ?4, next_fire_ms = ?5, paused = ?6, pause_until_ms = ?7,
     closed = ?8, in_flight = ?9, waiting = ?10, remaining = ?11, last_start_ms = ?12, failures = ?13, carry = ?14,
     carry_until_s = ?15, skips = ?16, starts = ?17, successes = ?18, failed = ?19, skipped = ?20, missed = ?21,
-    last_end_ms = ?22, hints = ?23
+    last_end_ms = ?22, hints = ?23, zone_tables = ?24
 WHERE schedule_key = ?1;
 
 -- name: state_advance_fast
