@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tests.unit.engine.harness import BEGIN, EngineHarness, LoopClock
 from tompion.config.settings import Settings
 from tompion.engine.steps.result import StepResult
+from tompion.model.rows import DueNow
 from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -109,11 +110,11 @@ def test_engine_that_cannot_keep_up_is_a_problem(harness: EngineHarness) -> None
         engine = harness.engine(Settings(overloaded_after_ms=20_000, tick_ms=1_000))
         await engine.start()
 
-        async def too_slow(*_: object) -> tuple[int, bool]:
+        async def too_slow(due: DueNow, limit: int) -> tuple[int, bool]:
             return 0, False
 
         engine.finder._run_lower_priority_steps = too_slow  # type: ignore[method-assign]  # it has no time for them
-        engine.finder.fire_step.on_time = lambda _, limit: StepResult()  # type: ignore[method-assign]  # nor for these
+        engine.finder.fire_step.on_time = lambda transaction, limit: StepResult()  # type: ignore[method-assign]  # nor for these
         await pause(75)
         assert engine.health.problems() == []
         assert engine.events.metrics.gauges["overdue_seconds"]() > 10

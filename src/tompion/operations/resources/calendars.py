@@ -131,9 +131,9 @@ def _window(window: Any, number: int) -> dict[str, Any]:
     """Return a window with the names of its fields in the model."""
     if isinstance(window, WindowDocument):
         return asdict(window)
-    named = {}
+    named: dict[str, Any] = {}
     if isinstance(window, Mapping):
-        named = {WINDOW_FIELDS.get(name, name): value for name, value in window.items()}
+        named = {WINDOW_FIELDS.get(str(name), str(name)): value for name, value in window.items()}
     if not {"begin", "end"} <= named.keys() <= set(WINDOW_FIELDS.values()):
         problem = f"{display(window)} is not a window; expected from, to and note"
         raise InvalidField(f"calendar.windows[{number}]", problem)
