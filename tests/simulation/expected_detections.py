@@ -28,6 +28,8 @@ EXPECTED_DETECTIONS = {
     "a_minimum_interval_applies_without_being_set": Detection("skips are legal", 8),
     "a_notification_is_never_retried": Detection("notifications are delivered"),
     "a_notification_lease_never_expires": Detection("notifications are delivered", 7),
+    "a_dead_process_keeps_its_lease": Detection("runs of a dead process are taken over"),
+    "a_slow_process_is_taken_for_a_dead_one": Detection("live instances keep their leases"),
     "a_one_shot_hint_is_never_used_up": Detection("a one-shot hint is used once"),
     "a_pause_advances_the_cursor": Detection("cursor stands still while paused", 1),
     "a_pause_does_not_hold_the_tick_that_is_due": Detection("nothing starts while paused"),

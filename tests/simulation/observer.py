@@ -40,6 +40,7 @@ class Observer:
         self.commits = 0
         self.changes = -1
         self.clock_stepped = False
+        self.present: set[int] = set()
         self.finals: dict[tuple[int, int, int], RunRow] = {}
         self._closed: dict[int, int] = {}
         self.states_and_reasons: set[tuple[tuple[int, int, int], str | None]] = set()
@@ -61,6 +62,7 @@ class Observer:
         self.changes = changes
         self.commits += 1
         rows = self._read()
+        self._check_leases()
         if rows == self._rows:
             self.last = self.last._replace(now_ms=self._now_ms(), leases=self._leases())
             return
@@ -173,6 +175,24 @@ class Observer:
                 self._report(
                     "stale writes are rejected", f"{key} ended under attempt {run.attempt}, not {before.attempt}"
                 )
+
+    def _check_leases(self) -> None:
+        """A process that is alive keeps a valid lease, however slow it is, unless it stops."""
+        if self.clock_stepped:
+            return
+        stopped = self._connection.execute("SELECT instance_id FROM instances WHERE stopped_ms IS NOT NULL").fetchall()
+        leases, now_ms = self._leases(), self._now_ms()
+        for number in self.present - {row[0] for row in stopped}:
+            before_ms = self.last.leases.get(number, 0)
+            if before_ms > now_ms and leases.get(number, 0) < before_ms:
+                self._report("live instances keep their leases", f"{number}: {before_ms} → {leases.get(number)}")
+
+    def check_taken_over(self, number: int) -> None:
+        """Check that no run in flight is left to an instance whose process has ended."""
+        left = [run.id for run in self.last.runs.values() if run.state in IN_FLIGHT and run.owner == number]
+        left = [run for run in left if self.last.runs[run].due_ms is None]
+        if left:
+            self._report("runs of a dead process are taken over", f"{left} of instance {number}")
 
     def check_launch(self, run: RunRow, attempt: int) -> None:
         """Check that no other instance has begun a later attempt. A clock that is set forward ends leases early."""

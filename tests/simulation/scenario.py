@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tests.simulation.checkers import check
 from tests.simulation.ledger import Evidence, read_ledger
+from tests.simulation.observed_store import ObservedStore
 from tests.simulation.observer import Observer
 from tests.simulation.workload import (
     SERVED_BY_ALL,
@@ -43,7 +44,7 @@ from tompion.operations.resources import targets
 from tompion.operations.schedules import crud
 from tompion.runtime import clock
 from tompion.runtime.clock import pause
-from tompion.store.base import Store, Transaction, Work
+from tompion.store.base import Transaction
 from tompion.store.sqlite.driver import SqliteStore
 from tompion.testing.executor import Execution, RecordingExecutor
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
@@ -54,6 +55,10 @@ BEGIN = 1_774_746_000.0  # 2026-03-29T01:00:00Z, when the clocks in Berlin go fo
 FAULTS_S = 330.0
 RECOVERY_S = 240.5
 """Not a whole second, so that no tick is due at the end."""
+CALM_S = 100.0
+"""Time after the last fault until all instances work normally: longer than an absence and a freeze."""
+TAKEOVER_S = 5.0
+"""Time in which others take over the runs of a process that has ended."""
 LONG_ABSENCE_S = 180.0
 """Long enough for the other instances to fail a run whose worker is gone."""
 SETTINGS = Settings(
@@ -154,28 +159,6 @@ class SimClock:
         return BEGIN + self._loop.time() + self.offset_s
 
 
-class ObservedStore(Store):
-    """The real store, which calls an observer after every commit."""
-
-    def __init__(self, store: SqliteStore, committed: Callable[[], None]) -> None:
-        self._store = store
-        self._committed = committed
-
-    def write(self, work: Work[T]) -> Future[T]:
-        future = self._store.write(work)
-        self._committed()
-        return future
-
-    def read(self, work: Work[T]) -> Future[T]:
-        return self._store.read(work)
-
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        return self._store.subscribe(wake)
-
-    def close(self) -> None:
-        self._store.close()
-
-
 class Scenario:
     """The instances, schedules, users and faults of one seed."""
 
@@ -194,6 +177,7 @@ class Scenario:
         )
         self.observer = Observer(self.real, lambda: int(self.clock.now() * 1000), self.settings)
         self.store = ObservedStore(self.real, self.observer.committed)
+        self.observer.present = self.store.present
         self.executions: list[Execution] = []
         self.freezes = Random(f"{seed}/freezes")
         self.freeze_rate = self.freezes.choice((0.0, 0.0, 0.0, 0.01, 0.03))
@@ -204,7 +188,7 @@ class Scenario:
         self.unchanged: set[str] = set()
         self.received: list[tuple[str, bytes]] = []
         self.limits: dict[str, int] = {}
-        self.alive: set[Engine] = set()
+        self.alive: dict[Engine, Callable[[], None]] = {}
         self.held: set[tuple[int, int, int]] = set()
         self.injects_faults = True
         self.clock_lead_s = 0.0
@@ -287,7 +271,7 @@ class Scenario:
                 events=CountingEvents(self.observer.violations),
                 sender=FlakyReceiver(self),
             )
-            self.alive.add(engine)
+            self.alive[engine] = partial(_crash, store, died)
             starting = asyncio.ensure_future(engine.start())
             starting.add_done_callback(partial(_set_if_start_failed, died))
             lifetime_s = self.random.expovariate(1 / 120) if self.injects_faults else 1e6
@@ -295,7 +279,7 @@ class Scenario:
                 if not await clock.wait(died, lifetime_s) and not self.injects_faults:
                     await clock.wait(died, 1e6)
             except asyncio.CancelledError:
-                store.dead = True
+                store.die()
                 self.cancel_tasks(engine, starting)
                 raise
             if not died.is_set() and starting.done() and not stays_away and self.random.random() < 0.5:
@@ -307,14 +291,14 @@ class Scenario:
                     pass
             else:
                 self.faults["kill"] += 1
-            store.dead = True
+            store.die()
             self.cancel_tasks(engine, starting)
             absence_s = self.random.choice((0.0, 2.0, 15.0, 60.0))
             await pause(LONG_ABSENCE_S if stays_away and self.injects_faults else absence_s)
 
     def cancel_tasks(self, engine: Engine, starting: asyncio.Future[None]) -> None:
         """Cancel the tasks of a dead instance, which can no longer reach the store."""
-        self.alive.discard(engine)
+        self.alive.pop(engine, None)
         starting.cancel()
         engine.signals.stopping.set()
         for task in list(engine.supervisor.tasks):
@@ -389,11 +373,23 @@ class Scenario:
         self.injects_faults = False
         await asyncio.gather(*users, clock_step)
         self.store.write(lambda tx: targets.resume_target(OperationContext(tx, SETTINGS), queue=SERVED_BY_ALL)).result()
+        await pause(CALM_S)
+        await self.kill_one()
         await pause(RECOVERY_S + self.clock_lead_s)
         self.held = {held[:3] for engine in self.alive for held in engine.launcher.held_runs()}
         for task in instances:
             task.cancel()
         await asyncio.gather(*instances, return_exceptions=True)
+
+    async def kill_one(self) -> None:
+        """Kill an instance beside others while nothing else fails. They must take over its runs in time."""
+        started = [engine for engine in self.alive if engine.context.number]
+        if len(started) < 2:
+            return
+        number = started[0].context.number
+        self.alive[started[0]]()
+        await pause(TAKEOVER_S)
+        self.observer.check_taken_over(number)
 
     def verdict(self) -> Verdict:
         connection = self.real._writer
@@ -436,7 +432,7 @@ def _create(name: str, fields: dict[str, Any], transaction: Transaction) -> Any:
 
 def _crash(store: FaultyStore, died: asyncio.Event) -> None:
     """End an instance. From now on none of its calls reaches the store."""
-    store.dead = True
+    store.die()
     died.set()
 
 

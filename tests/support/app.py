@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -27,6 +29,7 @@ class Home(AsyncTompion):
 
     def __init__(self, store: str, executors: dict[str, Executor], settings: Settings = QUICK, **other: Any) -> None:
         self.events: list[Event] = []
+        self.engine: Engine | None = None
         self._happened = asyncio.Event()
         self._executor_instances = executors
         Home.newest = self
@@ -39,15 +42,16 @@ class Home(AsyncTompion):
 
     def _engine(self) -> Engine:
         assert self._store is not None
-        return Engine(
+        self.engine = Engine(
             self._store,
             self._executor_instances,
             clock=SystemClock(),
             settings=self._settings,
             queues=self._queues,
-            name="home",
+            name=f"{socket.gethostname()}:{os.getpid()}",
             events=self._events,
         )
+        return self.engine
 
     async def wait_for_events(self, kind: str, schedule_id: str, count: int = 1) -> list[Event]:
         """Wait until a number of events of one kind exist for a schedule, and return them."""

@@ -61,6 +61,9 @@ COUNTERS: dict[str, MetricEntry] = {
         "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
     "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_instances_found_dead": MetricEntry(
+        "instances_found_dead", (), "Instances whose process had ended without releasing its lease."
+    ),
     "tompion_launches_withheld": MetricEntry(
         "launches_withheld", (), "Launches withheld because the lease of this instance had expired."
     ),

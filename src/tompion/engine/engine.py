@@ -17,6 +17,7 @@ from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
+from tompion.engine.instance_watch import InstanceWatch
 from tompion.engine.lease import Lease
 from tompion.engine.maintenance import Maintenance
 from tompion.engine.notifications.delivery import NotificationDispatcher, NotificationSender
@@ -90,6 +91,7 @@ class Engine:
         self._telemetry = Telemetry(context, clock)
         settle = SettleStep(context)
         self.lease: Lease = Lease(store, context, name, release, launcher.drop_all)
+        self.watch: InstanceWatch = InstanceWatch(store, context, self.lease, signals)
         runner = StepRunner(store, context, self.lease, TransactionalStep(context, executors, settle))
         self.runner: StepRunner = runner
         self.maintenance: Maintenance = Maintenance(
@@ -143,6 +145,7 @@ class Engine:
             self.finder.find,
             self.outcome_writer.write,
             self.maintenance.heartbeat,
+            self.watch.watch,
             self.maintenance.seal_audit,
             self.maintenance.watch_runs,
             ReplanLoop(store, context, signals).replan,

@@ -58,6 +58,7 @@ class Lease:
 
         sent_s = asyncio.get_running_loop().time()
         self._context.number, secret, self._context.supports_calls = await await_store(self._store.write(register))
+        self._store.hold_presence(self._context.number)
         self._context.sign = signer(secret)
         self._context.lease_until_s = sent_s + ttl_ms / 1000
 
@@ -94,6 +95,7 @@ class Lease:
                 f"no heartbeat for longer than lock_ttl_ms: other instances take over {dropped} runs. This instance "
                 f"registers again, limited to {self._context.concurrency.limit} concurrent runs at first"
             )
+            self._store.drop_presence(number)
             await self.register()
 
     async def release(self) -> None:
@@ -105,3 +107,4 @@ class Lease:
             transaction.notify()
 
         await await_store(self._store.write(release))
+        self._store.drop_presence(self._context.number)

@@ -131,6 +131,19 @@ class RequestRow(NamedTuple):
     answer: str
 
 
+class LeaseRow(NamedTuple):
+    """A valid lease. ``is_locked`` is whether the session of the instance holds its lock on ``server_id``.
+
+    SQLite has no sessions, and these columns are empty there.
+    """
+
+    instance_id: int
+    name: str
+    heartbeat_ms: int
+    is_locked: bool | None
+    server_id: int | None
+
+
 class InstanceRow(NamedTuple):
     """An engine, or a remote worker, which has no lease. ``queues`` is a JSON list."""
 

@@ -158,6 +158,26 @@ class Store(ABC):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call ``wake`` (from any thread) when something has become due. Return a function that unsubscribes."""
 
+    def hold_presence(self, instance_id: int) -> None:  # noqa: B027 - a store without locks does nothing
+        """Hold a lock for an instance of this process. It ends with the process."""
+
+    def drop_presence(self, instance_id: int) -> None:  # noqa: B027 - a store without locks does nothing
+        """Release the lock of an instance."""
+
+    def is_present(self, instance_id: int) -> bool:
+        """Return whether other processes can see that the process of an instance is alive."""
+        return True
+
+    def find_absent(self, own_id: int) -> Future[dict[int, int]]:
+        """Return the other instances with a valid lease whose process has ended, each with its last heartbeat.
+
+        A process that is alive but slow is never one of them. One whose connection to the store was closed may be,
+        until it has connected again.
+        """
+        future: Future[dict[int, int]] = Future()
+        future.set_result({})
+        return future
+
     @abstractmethod
     def close(self) -> None:
         """Release all threads and connections."""

@@ -52,6 +52,7 @@ class FaultyStore(Store):
         self._frozen_in: asyncio.AbstractEventLoop | None = None
         self._frozen_until_s = 0.0
         self.dead: bool = False
+        self.instances: set[int] = set()
 
     def write(self, work: Work[T]) -> Future[T]:
         """Run work in a transaction, with the injected fault."""
@@ -64,6 +65,27 @@ class FaultyStore(Store):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Forward notifications of the store while the instance is alive."""
         return self._store.subscribe(lambda: None if self.dead else wake())
+
+    def hold_presence(self, instance_id: int) -> None:
+        """Hold the lock of an instance while it is alive."""
+        if not self.dead:
+            self.instances.add(instance_id)
+            self._store.hold_presence(instance_id)
+
+    def drop_presence(self, instance_id: int) -> None:
+        """Release the lock of an instance."""
+        self.instances.discard(instance_id)
+        self._store.drop_presence(instance_id)
+
+    def find_absent(self, own_id: int) -> Future[dict[int, int]]:
+        """Return the instances whose process has ended, without faults."""
+        return Future() if self.dead else self._store.find_absent(own_id)
+
+    def die(self) -> None:
+        """End the instance. Its locks end with it, and none of its calls reaches the store."""
+        self.dead = True
+        for instance_id in list(self.instances):
+            self.drop_presence(instance_id)
 
     def close(self) -> None:
         """Do nothing. Other instances use the store."""
@@ -93,7 +115,7 @@ class FaultyStore(Store):
         return self._die() if fault is Fault.CRASH_AFTER else result
 
     def _die(self) -> Future[T]:
-        self.dead = True
+        self.die()
         self._crash()
         return Future()
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.harness import FUNCTION, EngineHarness, LoopClock, kill
+from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
@@ -252,6 +253,21 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
     assert number(cut_off, "tompion_leases_lost_total") == 1
 
 
+def test_dead_process_is_counted(harness: EngineHarness) -> None:
+    store = PresenceStore(harness)
+    dead, engine = harness.engine(store=store), harness.engine(store=store)
+
+    async def scenario() -> None:
+        await dead.start()
+        await kill(dead)
+        store.absent.add(dead.context.number)
+        await engine.start()
+        await pause(5)
+
+    harness.run(scenario)
+    assert number(engine, "tompion_instances_found_dead_total") == 1
+
+
 def test_launch_after_the_lease_is_counted(harness: EngineHarness) -> None:
     """Its process stood still between the claim and the launch."""
     harness.create(cron="1 8 * * *")
@@ -401,7 +417,7 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:
     metrics = Metrics(2)
-    assert [metrics.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+    assert [metrics.namespace_label(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_unavailable_store_is_reported_as_down(harness: EngineHarness) -> None:

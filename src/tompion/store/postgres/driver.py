@@ -25,6 +25,7 @@ from tompion.store.migrate import Migrator
 from tompion.store.postgres.connection import PostgresConnection, Watchdog, connect, first_response, store_error
 from tompion.store.postgres.listener import CHANNEL, NotifyListener
 from tompion.store.postgres.prepared import PACKAGE, all_in_flight_query, load_statements, optimistic_run_insert
+from tompion.store.postgres.presence import Absence
 from tompion.store.postgres.row_security import roles_script
 from tompion.store.postgres.user_sql import UserSql
 from tompion.store.sql_loader import load_migrations
@@ -153,6 +154,7 @@ class PostgresStore(Store):
         self._opened: set[PostgresConnection] = set()
         self._watchdog = Watchdog()
         self._listener = NotifyListener(url, self._watchdog)
+        self._absence = Absence()
         self._threads = ThreadPool(pool_size, "tompion-postgres")
 
     def write(self, work: Work[T]) -> Future[T]:
@@ -163,6 +165,20 @@ class PostgresStore(Store):
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._listener.subscribe(wake)
+
+    def hold_presence(self, instance_id: int) -> None:
+        self._listener.hold(instance_id)
+
+    def drop_presence(self, instance_id: int) -> None:
+        self._listener.drop(instance_id)
+
+    def is_present(self, instance_id: int) -> bool:
+        return self._listener.holds(instance_id)
+
+    def find_absent(self, own_id: int) -> Future[dict[int, int]]:
+        return self.read(
+            lambda transaction: self._absence.update(transaction.lease_list_valid(transaction.now_ms(), own_id))
+        )
 
     def close(self) -> None:
         self._listener.close()

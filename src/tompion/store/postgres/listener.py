@@ -1,4 +1,7 @@
-"""Listens for NOTIFY: one connection and one thread for all subscribers. ``driver.py`` sends the NOTIFY."""
+"""Listens for NOTIFY: one connection and one thread for all subscribers. ``driver.py`` sends the NOTIFY.
+
+The same connection holds the locks of the instances of this process, which show other processes that it is alive.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ from contextlib import closing, suppress
 import psycopg
 
 from tompion.store.postgres.connection import PostgresConnection, Watchdog, connect, shut
+from tompion.store.postgres.presence import LOCK, UNLOCK
 
 CHANNEL = "tompion_due"
 LISTEN = b"LISTEN tompion_due"
 CHECK_S = 20.0
+MAX_POKES = 4_096
 PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -30,6 +35,8 @@ class NotifyListener:
         self._watchdog = watchdog
         self._lock = threading.Lock()
         self._wakers: list[Callable[[], None]] = []
+        self._instances: set[int] = set()
+        self._locked: set[int] = set()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._failures = 0
@@ -40,10 +47,36 @@ class NotifyListener:
         """Call ``wake`` from now on. Return a function that unsubscribes."""
         with self._lock:
             self._wakers.append(wake)
-            if self._thread is None and not self._over.is_set():
-                self._thread = threading.Thread(target=self._run, name="tompion-postgres-listener", daemon=True)
-                self._thread.start()
+            self._start()
         return lambda: self._unsubscribe(wake)
+
+    def _start(self) -> None:
+        if self._thread is None and not self._over.is_set():
+            self._thread = threading.Thread(target=self._run, name="tompion-postgres-listener", daemon=True)
+            self._thread.start()
+
+    def _poke(self) -> None:
+        """Wake the thread."""
+        with suppress(OSError):  # it is closed
+            self._stop_sender.send(b"\0")
+
+    def hold(self, instance_id: int) -> None:
+        """Lock an instance on this connection and on every later one."""
+        with self._lock:
+            self._instances.add(instance_id)
+            self._start()
+        self._poke()
+
+    def drop(self, instance_id: int) -> None:
+        """Release the lock of an instance."""
+        with self._lock:
+            self._instances.discard(instance_id)
+        self._poke()
+
+    def holds(self, instance_id: int) -> bool:
+        """Return whether the present connection has the lock of an instance."""
+        with self._lock:
+            return instance_id in self._locked
 
     def close(self) -> None:
         """Stop listening and wait for the thread to end."""
@@ -76,6 +109,7 @@ class NotifyListener:
     def _set_connection(self, connection: PostgresConnection | None) -> None:
         with self._lock:
             self._connection = connection
+            self._locked = set()
 
     def _listen(self, connection: PostgresConnection) -> None:
         # For a NOTIFY that arrives together with the response to a check.
@@ -83,16 +117,35 @@ class NotifyListener:
         with self._watchdog.watching(connection):
             connection.execute(LISTEN, prepare=False)
         self._failures = 0
+        self._update_locks(connection)
         self._wake()
         with selectors.DefaultSelector() as selector:
             selector.register(connection.fileno(), selectors.EVENT_READ)
             selector.register(self._stop_receiver, selectors.EVENT_READ)
             while not self._over.is_set():
-                if not selector.select(CHECK_S):
+                ready = {key.fileobj for key, _ in selector.select(CHECK_S)}
+                if self._over.is_set():
+                    return
+                if self._stop_receiver in ready:
+                    self._stop_receiver.recv(MAX_POKES)
+                    self._update_locks(connection)
+                if not ready:
                     with self._watchdog.watching(connection):
                         connection.execute("SELECT 1", prepare=False)
-                elif not self._over.is_set():
+                elif connection.fileno() in ready:
                     self._receive(connection)
+
+    def _update_locks(self, connection: PostgresConnection) -> None:
+        """Lock the instances of this process on the connection, and release those that were dropped."""
+        with self._lock:
+            wanted, locked = set(self._instances), set(self._locked)
+        with self._watchdog.watching(connection):
+            for instance_id in sorted(wanted - locked):
+                connection.execute(LOCK, [instance_id], prepare=False)
+            for instance_id in sorted(locked - wanted):
+                connection.execute(UNLOCK, [instance_id], prepare=False)
+        with self._lock:
+            self._locked = wanted
 
     def _receive(self, connection: PostgresConnection) -> None:
         connection.pgconn.consume_input()

@@ -27,6 +27,7 @@ from tompion.runtime.thread_pool import ThreadPool
 from tompion.store.base import Params, Store, Transaction, Work
 from tompion.store.migrate import Migrator
 from tompion.store.sql_loader import load_migrations, load_queries
+from tompion.store.sqlite.presence import LockFile
 
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Sequence[Any]]
@@ -120,6 +121,7 @@ class SqliteStore(Store):
             self._writer.close()
             raise
         self._identity = None if self._path == MEMORY else _identity(self._path)
+        self._locks = None if self._path == MEMORY else LockFile(self._path)
         self._write_thread = None if inline else ThreadPool(1, "tompion-sqlite-writer")
         shared = inline or self._path == MEMORY
         self._read_threads = None if shared else ThreadPool(READERS, "tompion-sqlite-reader")
@@ -138,11 +140,33 @@ class SqliteStore(Store):
         self._wakers.append(wake)
         return lambda: self._wakers.remove(wake)
 
+    def hold_presence(self, instance_id: int) -> None:
+        if self._locks is not None:
+            self._locks.hold(instance_id)
+
+    def drop_presence(self, instance_id: int) -> None:
+        if self._locks is not None:
+            self._locks.drop(instance_id)
+
+    def find_absent(self, own_id: int) -> Future[dict[int, int]]:
+        locks = self._locks
+        if locks is None:
+            return super().find_absent(own_id)
+        return self.read(
+            lambda transaction: {
+                lease.instance_id: lease.heartbeat_ms
+                for lease in transaction.lease_list_valid(transaction.now_ms(), own_id)
+                if locks.is_absent(lease.instance_id)
+            }
+        )
+
     def close(self) -> None:
         self._closed = True
         for threads in (self._write_thread, self._read_threads):
             if threads is not None:
                 threads.finish()
+        if self._locks is not None:
+            self._locks.close()
         for connection in self._opened:
             connection.close()
         self._opened.clear()

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 
-from tompion.model.rows import InstanceRow
+from tompion.model.rows import InstanceRow, LeaseRow
 from tompion.store.driver_transaction import DriverTransaction
 
 
@@ -78,6 +78,16 @@ class InstanceTable(DriverTransaction):
         return locked & {
             row[0] for row in self.rows("lease_list_expired", {"now_ms": now_ms})
         }  # a heartbeat may have renewed one meanwhile
+
+    def lease_list_valid(self, now_ms: int, own_id: int) -> list[LeaseRow]:
+        """Return the valid leases of other instances."""
+        rows = self.rows("lease_list_valid", {"now_ms": now_ms, "own_id": own_id})
+        return [LeaseRow._make(row) for row in rows]
+
+    def lease_cut(self, instance_id: int, heartbeat_ms: int, now_ms: int) -> str | None:
+        """End a lease now if there was no heartbeat since a time. Return the name of the instance if it is so."""
+        row = self._one("lease_cut", instance_id=instance_id, heartbeat_ms=heartbeat_ms, now_ms=now_ms)
+        return None if row is None else str(row[0])
 
     def lease_end(self, instances: Iterable[int]) -> None:
         """Clear the leases of instances that hold no runs any more."""

@@ -42,6 +42,17 @@ SELECT instance_id FROM instances WHERE lease_until_ms <= %(now_ms)s ORDER BY in
 -- Fails instead of waiting while a transaction of the instance holds its lease with lease_share.
 SELECT 1 WHERE pg_try_advisory_xact_lock('instances'::regclass::oid::integer, %(instance_id)s::integer);
 
+-- name: lease_list_valid
+-- Index instances_lease. The session of a live instance has the lock exclusively.
+SELECT instance_id, name, heartbeat_ms, NOT pg_try_advisory_xact_lock_shared('instances_lease'::regclass::oid::integer, instance_id::integer),
+    (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+FROM instances WHERE lease_until_ms > %(now_ms)s AND instance_id <> %(own_id)s ORDER BY instance_id;
+
+-- name: lease_cut
+UPDATE instances SET lease_until_ms = %(now_ms)s
+WHERE instance_id = %(instance_id)s AND heartbeat_ms = %(heartbeat_ms)s AND lease_until_ms > %(now_ms)s
+RETURNING name;
+
 -- name: lease_end
 UPDATE instances SET lease_until_ms = NULL
 WHERE instance_id = ANY (%(instances)s::bigint[]);

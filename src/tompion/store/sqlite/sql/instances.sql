@@ -41,6 +41,16 @@ SELECT instance_id FROM instances WHERE lease_until_ms <= :now_ms ORDER BY insta
 -- name: lease_expire_one
 SELECT 1 WHERE :instance_id > 0;
 
+-- name: lease_list_valid
+-- Index instances_lease. A file has the locks of the processes.
+SELECT instance_id, name, heartbeat_ms, NULL AS is_locked, NULL AS server_id
+FROM instances WHERE lease_until_ms > :now_ms AND instance_id <> :own_id ORDER BY instance_id;
+
+-- name: lease_cut
+UPDATE instances SET lease_until_ms = :now_ms
+WHERE instance_id = :instance_id AND heartbeat_ms = :heartbeat_ms AND lease_until_ms > :now_ms
+RETURNING name;
+
 -- name: lease_end
 UPDATE instances SET lease_until_ms = NULL
 WHERE instance_id IN (SELECT value FROM json_each(:instances));
