@@ -253,6 +253,14 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
     assert number(cut_off, "tompion_leases_lost_total") == 1
 
 
+def test_blocked_event_loop_is_counted(harness: EngineHarness) -> None:
+    engine = harness.engine()
+    watchdog = LoopWatchdog(engine.context, engine.lease)
+    watchdog._answered.set()  # the loop answers as soon as it was found blocked
+    watchdog._keep_lease()
+    assert number(engine, "tompion_event_loop_blocked_total") == 1
+
+
 def test_dead_process_is_counted(harness: EngineHarness) -> None:
     store = PresenceStore(harness)
     dead, engine = harness.engine(store=store), harness.engine(store=store)
