@@ -88,8 +88,7 @@ class Engine:
         self.launcher: Launcher = launcher
         self._store = store
         self._executors = executors
-        self._sender = sender
-        self._pinger = pinger
+        self._sender, self._pinger = sender, pinger
         self._telemetry = Telemetry(context, clock)
         settle = SettleStep(context)
         self.lease: Lease = Lease(store, context, name, release, launcher.drop_all)

@@ -15,6 +15,7 @@ from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
+from tompion.engine.loop_watchdog import LoopWatchdog
 from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
