@@ -166,15 +166,11 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
             required_policy = {"missed": "none", "coalesced": "coalesce"}.get(dropped_range.reason)
             if required_policy is not None and entry.policy.catchup_policy != required_policy:
                 yield f"{dropped_range}: dropped as {dropped_range.reason} under {entry.policy.catchup_policy}"
-            # Coalescing starts with a missed tick, and the run for the latest due tick replaces late ticks too.
-            least = (
-                max(late[:1], default=1 << 40) if dropped_range.reason == "coalesced" else min(late, default=1 << 40)
-            )
-            if (
-                dropped_range.reason in ("missed", "coalesced", "outside_window")
-                and least <= ledger.evidence.settings.misfire_grace_ms
-            ):
-                yield f"{dropped_range}: a tick only {least} ms late was dropped"
+            # Coalescing starts with a missed tick, and drops late ticks, too.
+            early = min(late[:1] if dropped_range.reason == "coalesced" else late, default=1 << 40)
+            is_early = early <= ledger.evidence.settings.misfire_grace_ms
+            if is_early and dropped_range.reason in ("missed", "coalesced", "outside_window"):
+                yield f"{dropped_range}: a tick only {early} ms late was dropped"
             skips = (entry.policy.catchup_policy, entry.policy.overlap_policy) == ("fire_immediately", "skip")
             if dropped_range.reason == "overlap" and not skips:
                 yield f"{dropped_range}: skipped although the policy starts or queues each tick"
@@ -211,12 +207,9 @@ def skips_are_legal(ledger: Ledger) -> Iterator[str]:
 def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
     """A coalesced pass starts one run, and it is later than every tick that was dropped with it."""
     for key, dropped_ranges in ledger.dropped_ranges.items():
-        for dropped_range in (dropped_range for dropped_range in dropped_ranges if dropped_range.reason == "coalesced"):
-            together = [
-                run
-                for run in ledger.runs.get(key, [])
-                if run.origin == 0 and run.decided_ms == dropped_range.decided_ms and run.reason != "skip_requested"
-            ]
+        for dropped_range in (item for item in dropped_ranges if item.reason == "coalesced"):
+            decided = [run for run in ledger.runs.get(key, []) if run.decided_ms == dropped_range.decided_ms]
+            together = [run for run in decided if run.origin == 0 and run.reason != "skip_requested"]
             if any(run.nominal_s < dropped_range.until_s and run.reason == "coalesced" for run in together):
                 yield f"{dropped_range}: ran an earlier tick than it dropped"
             if sum(run.nominal_s > dropped_range.until_s for run in together) > 1:

@@ -105,8 +105,8 @@ OPTIONS = {
 FIELDS = (
     "cron", "intervals", "rrules", "times", "timezone", "jitter_ms", "start_at", "end_at", "dialect", "function",
     "workflow_id", "workflow_version", "queue", "user_id", "overlap_policy", "catchup_policy", "catchup_window",
-    "max_concurrent", "max_attempts", "max_execution_ms", "labels", "description", "schedule_id", "after", "count",
-    "conflict_token", "request_id",
+    "max_concurrent", "max_attempts", "retry_delay_ms", "max_execution_ms", "labels", "description", "schedule_id",
+    "after", "count", "conflict_token", "request_id",
 )  # fmt: skip
 """Fields of a definition that have an option of their own. The others use ``--set``."""
 JSON_OPTIONS = ("payload", "result", "progress", "document")

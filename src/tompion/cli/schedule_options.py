@@ -82,6 +82,10 @@ Concurrent = Annotated[
     int | None, _option("--max-concurrent", panel=WHAT, metavar="N", text="Maximum concurrent runs.")
 ]
 Attempts = Annotated[int | None, _option("--max-attempts", panel=WHAT, metavar="N", text="Maximum attempts of a run.")]
+RetryDelay = Annotated[
+    str | None,
+    _option("--retry-delay-ms", panel=WHAT, metavar="MS", text="Delay before the next attempt: 1000 or 30s."),
+]
 Execution = Annotated[
     str | None, _option("--max-execution-ms", panel=WHAT, metavar="MS", text="Timeout of a run: 60000 or 1m.")
 ]
@@ -163,6 +167,7 @@ def action_options(  # noqa: PLR0913 - each is an option
     catchup_window: Window = None,
     max_concurrent: Concurrent = None,
     max_attempts: Attempts = None,
+    retry_delay_ms: RetryDelay = None,
     max_execution_ms: Execution = None,
     pause_on_failure: OnFailure = None,
     paused: Paused = None,
@@ -183,6 +188,7 @@ def action_options(  # noqa: PLR0913 - each is an option
         catchup_window=catchup_window,
         max_concurrent=max_concurrent,
         max_attempts=max_attempts,
+        retry_delay_ms=milliseconds(retry_delay_ms),
         max_execution_ms=milliseconds(max_execution_ms),
         pause_on_failure=pause_on_failure,
         paused=paused,

@@ -22,15 +22,23 @@ ENUM_SETTINGS: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "launch_errors": (LaunchErrors, {}),
 }
 """Settings that are not numbers: the enum of their values, and aliases of these."""
-MAX_VALUES = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
-"""Maximum of settings that are defaults of a schedule's field. The field has the same maximum."""
+MAX_FIELD_VALUES = {
+    "default_jitter_ms": 366 * DAY_MS,
+    "min_interval_ms": 366 * DAY_MS,
+    "max_execution_ms": 30 * DAY_MS,
+}
+"""Maximum of settings that are defaults or limits of a schedule's field. The field has the same maximum."""
+MAX_VALUES = {**MAX_FIELD_VALUES, "lookahead_ms": 366 * DAY_MS}
+MAX_DURATION_MS = 36_600 * DAY_MS
+"""Maximum of every other duration: a hundred years, so that times stay within the range of a date."""
+MIN_VALUES = {"misfire_grace_ms": 500}
+"""Minimum of settings for which 1 is too low. With a shorter grace period an engine would miss every tick."""
 MAY_BE_ZERO = frozenset(
     {
         "audit_retention_ms",
         "default_jitter_ms",
         "max_schedules_per_namespace",
         "min_interval_ms",
-        "misfire_grace_ms",
         "settle_gather_ms",
         "shutdown_grace_ms",
     }
@@ -147,6 +155,7 @@ class Settings:
         CatchUp.NONE, "`catchup_policy` of a schedule without one"
     )
     default_jitter_ms: int = _limit(0, "`jitter_ms` of a schedule without one")
+    max_execution_ms: int = _limit(30 * MINUTE_MS, "maximum of the `max_execution_ms` of a schedule; at most 30 days")
     min_interval_ms: int = _limit(0, "minimum of the `min_interval_ms` of a schedule, and its default")
 
     def __post_init__(self) -> None:
@@ -169,11 +178,12 @@ def check_setting(name: str, value: Any) -> Any:
     """Return a value of a setting, aliases resolved. Raise :class:`~tompion.errors.InvalidInput` if it is wrong."""
     if name in ENUM_SETTINGS:
         return _parse_enum(name, value)
-    min_value = 0 if name in MAY_BE_ZERO else 1
+    min_value = 0 if name in MAY_BE_ZERO else MIN_VALUES.get(name, 1)
     if type(value) is not int or value < min_value:
         raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {min_value}")
-    if value > MAX_VALUES.get(name, value):
-        raise InvalidInput(f"{name} is {value}: it must be at most {MAX_VALUES[name]}")
+    max_value = MAX_VALUES.get(name, MAX_DURATION_MS if name.endswith("_ms") else value)
+    if value > max_value:
+        raise InvalidInput(f"{name} is {value}: it must be at most {max_value}")
     return value
 
 

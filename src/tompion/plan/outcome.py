@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tompion.model.policy import Policy
-from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
+from tompion.model.run import FINAL, Reason, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
@@ -47,6 +47,11 @@ class Outcome(NamedTuple):
     due_ms: int | None = None
     retry_after_ms: int = 0
     is_refused: bool = False
+
+    @property
+    def id(self) -> RunId:
+        """Return the identity of the run."""
+        return RunId(self.schedule_key, self.nominal_s, self.origin)
 
     @property
     def is_plain_success(self) -> bool:

@@ -426,7 +426,7 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:
     metrics = Metrics(2)
-    assert [metrics.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+    assert [metrics.namespace_label(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_unavailable_store_is_reported_as_down(harness: EngineHarness) -> None:
