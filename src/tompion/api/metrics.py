@@ -61,6 +61,9 @@ COUNTERS: dict[str, MetricEntry] = {
         "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
     "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_event_loop_blocked": MetricEntry(
+        "event_loop_blocked", (), "Times that a function blocked the event loop of this process."
+    ),
     "tompion_instances_found_dead": MetricEntry(
         "instances_found_dead", (), "Instances whose process had ended without releasing its lease."
     ),
