@@ -82,6 +82,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         sender=None if outbound is None else outbound.sender,
         pinger=None if outbound is None else outbound.pinger,
         public_url=public_url,
+        watch_loop=True,
     )
 
 

@@ -187,7 +187,7 @@ class SqliteStore(Store):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 undo.pop_all()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # UnicodeDecodeError: the schema of a damaged file
             raise StoreError(f"cannot open the SQLite file {self._path}: {error}") from None
         self._opened.append(connection)
         return connection
