@@ -82,6 +82,7 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         sender=None if outbound is None else outbound.sender,
         pinger=None if outbound is None else outbound.pinger,
         public_url=public_url,
+        watch_loop=True,
     )
 
 
@@ -109,6 +110,7 @@ def configured_outbound(config: Config) -> Outbound:
 
 
 def _build_pinger(config: Config) -> HttpPinger | None:
+    """Return the pinger of the configured monitor, or ``None``."""
     if not config.ping_url:
         return None
     from tompion.outbound.healthcheck_ping import HttpPinger

@@ -15,6 +15,7 @@ from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
+from tompion.engine.loop_watchdog import LoopWatchdog
 from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
@@ -251,6 +252,14 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
 
     harness.run(scenario)
     assert number(cut_off, "tompion_leases_lost_total") == 1
+
+
+def test_blocked_event_loop_is_counted(harness: EngineHarness) -> None:
+    engine = harness.engine()
+    watchdog = LoopWatchdog(engine.context, engine.lease)
+    watchdog._answered.set()  # the loop answers as soon as it was found blocked
+    watchdog._keep_lease()
+    assert number(engine, "tompion_event_loop_blocked_total") == 1
 
 
 def test_dead_process_is_counted(harness: EngineHarness) -> None:

@@ -106,6 +106,7 @@ class Launcher:
             self._add_outcome(Attempt(row, compiled, row.started_ms or now_ms), completed, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
+        """Execute an attempt within its time limit, and add its outcome."""
         reason, failure = None, None
         completed: Completed | Accepted
         try:
@@ -239,6 +240,7 @@ class Launcher:
         reason: Reason | None,
         failure: LaunchFailure | None = None,
     ) -> None:
+        """Add the outcome of an attempt to those that are written next."""
         row, lease_ms = attempt.row, 0
         if isinstance(completed, Accepted):
             lease_ms = attempt.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
@@ -364,6 +366,7 @@ class Launcher:
         forced: bool,
         task: asyncio.Task[None] | None = None,
     ) -> None:
+        """Cancel or terminate a run at its target. Without a later report, also cancel its task."""
         will_report = False
         try:
             if forced:
