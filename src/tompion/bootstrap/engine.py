@@ -110,6 +110,7 @@ def configured_outbound(config: Config) -> Outbound:
 
 
 def _build_pinger(config: Config) -> HttpPinger | None:
+    """Return the pinger of the configured monitor, or ``None``."""
     if not config.ping_url:
         return None
     from tompion.outbound.healthcheck_ping import HttpPinger

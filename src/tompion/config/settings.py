@@ -147,6 +147,11 @@ class Settings:
         30 * SECOND_MS,
         "an engine that has not polled for this long is unhealthy: its ping stops, and `/readyz` reports it",
     )
+    overloaded_after_ms: int = _limit(
+        60 * SECOND_MS,
+        "an engine that has had ticks later than `misfire_grace_ms` for this long is overloaded: `/readyz` reports it, "
+        "and so do problems",
+    )
     shutdown_grace_ms: int = _limit(30 * SECOND_MS, "how long a stopping engine waits for its runs")
     default_overlap_policy: Overlap = _limit(  # noqa: RUF009 - the function makes a field
         Overlap.SKIP, "`overlap_policy` of a schedule without one; any of its values"

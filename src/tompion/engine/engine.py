@@ -107,10 +107,14 @@ class Engine:
         )
         self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._add_gauges(outages)
+
+    def _add_gauges(self, outages: TargetOutages) -> None:
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active),
-            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            runs_active=lambda: len(self.launcher.active),
+            clock_skew_seconds=lambda: self.context.skew_ms / 1000,
             targets_unreachable=outages.count,
+            overdue_seconds=lambda: self.health.overdue_s,
         )
 
     def apply(self, result: StepResult) -> None:

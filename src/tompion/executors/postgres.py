@@ -76,6 +76,7 @@ class PostgresExecutor(TransactionalExecutor):
         raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
     def _function(self, run_context: RunContext, values: RunValues) -> SqlCall:
+        """Return the call of a declared function."""
         name, args = run_context.options.get("function"), run_context.options.get("args", [])
         if not isinstance(name, str) or name not in self._functions:
             raise _undeclared_error("function", "functions", name)
@@ -93,6 +94,7 @@ class PostgresExecutor(TransactionalExecutor):
         return SqlCall(tuple(name.split(".")), tuple(arguments))
 
     def _row(self, name: Any, run_context: RunContext, values: RunValues) -> SqlCall:
+        """Return the insert into a declared table."""
         columns = run_context.options.get("columns")
         if not isinstance(name, str) or name not in self._tables:
             raise _undeclared_error("table", "tables", name)

@@ -131,6 +131,7 @@ def free_slot(
         successes=schedule_state.successes + (state == RunState.SUCCESS),
         failed=schedule_state.failed + failed,
         failures=schedule_state.failures + 1 if failed else 0 if state == RunState.SUCCESS else schedule_state.failures,
+        last_end_ms=now_ms if failed else schedule_state.last_end_ms,
     )
     if compiled is None or not compiled.is_sequential:
         return schedule_state

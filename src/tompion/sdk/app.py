@@ -198,6 +198,7 @@ class _BaseApp:
             tracing.close()
 
     def _engine(self) -> Engine:
+        """Return the engine of this app."""
         assert self._store is not None
         engine = build_engine(
             self._store,

@@ -96,6 +96,7 @@ class FaultyStore(Store):
         """Do nothing. Other instances use the store."""
 
     def _call(self, kind: str, send: Callable[[bool], Future[T]]) -> Future[T]:
+        """Send a call with the fault that the plan has for it."""
         if self.dead:
             return Future()  # a dead instance never gets a result
         frozen_s = 0.0 if self._frozen_in is None else self._frozen_until_s - self._frozen_in.time()

@@ -239,6 +239,7 @@ def notification_body(row: NotificationRow) -> bytes:
 
 
 def _summary_data(rows: Sequence[NotificationRow]) -> dict[str, Any]:
+    """Return the data of a summary: the number of notifications by schedule and kind."""
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
         {"schedule_id": schedule_id, "type": NotificationKind(topic).event_type, "count": count}

@@ -61,6 +61,7 @@ class FireStep:
         return self._fire(transaction, now_ms, transaction.state_claim_due(-1, grace_start_ms - 1, limit), budget)
 
     def _fire(self, transaction: Transaction, now_ms: int, claimed: list[StateTuple], budget: int) -> StepResult:
+        """Decide the due ticks of claimed schedules, write the decisions, and return the launches."""
         result = StepResult(now_ms=now_ms, claimed=len(claimed))
         if not claimed:
             return result

@@ -43,6 +43,7 @@ class StepMetrics:
             self._count_launches(result.launches)
 
     def _count_decisions(self, result: StepResult) -> None:
+        """Count skipped and dropped ticks, and runs that a decision ended."""
         metrics = self._metrics
         metrics.count("schedules_skipped", result.idle_schedules)
         metrics.count("lock_expired", result.expired_leases)

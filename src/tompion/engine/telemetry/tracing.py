@@ -117,6 +117,7 @@ class Tracing:
                 self._write_run(run, row.state, row.reason, row.error, end_ns)
 
     def _record_outcome(self, outcome: Outcome, row: RunRow, compiled: CompiledSchedule, result: StepResult) -> None:
+        """Write the spans of an accepted outcome, if its run is sampled."""
         run_id = outcome.id
         if run_id not in result.accepted:
             return
@@ -220,6 +221,7 @@ class Tracing:
         links: Sequence[Link] = (),
         status: Status | None = None,
     ) -> None:
+        """Export one span."""
         span = ReadableSpan(
             name=name,
             context=self._context(key, attempt, part),

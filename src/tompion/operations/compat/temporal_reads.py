@@ -139,6 +139,7 @@ def load_open_schedule(context: OperationContext, schedule_id: str) -> LoadedSch
 
 
 def _view(context: OperationContext, loaded: LoadedSchedule, schedule: Schedule) -> TemporalView:
+    """Return a schedule with its runs and ticks."""
     row, state, compiled = loaded.row, loaded.state, loaded.compiled
     ranged = ranges_of(compiled.spec)
     running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []

@@ -34,6 +34,7 @@ def list_notifications(
 
 
 def _view(row: NotificationRow) -> Notification:
+    """Return a notification as the API shows it."""
     return Notification(
         notification_id=row.notification_id,
         rule_name=row.rule_name,

@@ -379,6 +379,7 @@ def audit_other(context: OperationContext, entry: AuditEntry, version: int = 0) 
 
 
 def _audit(context: OperationContext, schedule_id: str, token: int, version: int, entry: AuditEntry) -> None:
+    """Insert an entry into the audit."""
     context.transaction.audit_insert(
         AuditRow(
             audit_number=0,

@@ -204,6 +204,7 @@ def _action(document: Mapping[str, Any], base: Definition | None, settings: Sett
 
 
 def _policy(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:
+    """Return the policy in a document. Missing fields have the values of ``base`` or the defaults."""
     changes: dict[str, Any] = {}
     for name, (kind, aliases) in _CHOICES.items():
         if name in document:

@@ -123,6 +123,7 @@ def _zone(spec: SpecDocument) -> Zone:
 
 
 def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
+    """Yield the sources of ticks in the order of the spec's fields."""
     name = spec.timezone or zone.name
     for text in spec.cron:
         rule = parse_cron(text, spec.dialect)

@@ -292,6 +292,7 @@ class PostgresMigrator(Migrator):
         raise AssertionError("the last attempt returns or raises")
 
     def _apply(self, number: int, script: str) -> bool:
+        """Apply a migration. Return whether this migrator was the one that did."""
         with closing(connect(self._url)) as connection:
             # If the migrator is killed, the server ends its script and releases the tables. Not supported on Windows.
             with suppress(psycopg.Error):

@@ -89,6 +89,7 @@ class Schemas:
         return {**schema, "properties": properties, "required": [*state, *ALWAYS_PRESENT]}
 
     def _object(self, kind: type, type_arguments: Mapping[Any, Any]) -> Schema:
+        """Return the schema of a dataclass."""
         hints = get_type_hints(kind)
         properties = {
             field.name: {"type": ["string", "null"]}
