@@ -107,9 +107,12 @@ class Engine:
         )
         self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._add_gauges(outages)
+
+    def _add_gauges(self, outages: TargetOutages) -> None:
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active),
-            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            runs_active=lambda: len(self.launcher.active),
+            clock_skew_seconds=lambda: self.context.skew_ms / 1000,
             targets_unreachable=outages.count,
             overdue_seconds=lambda: self.health.overdue_s,
         )
@@ -149,11 +152,12 @@ class Engine:
             self.finder.find,
             self.outcome_writer.write,
             self.maintenance.heartbeat,
-            self.watch.watch,
             self.maintenance.seal_audit,
             self.maintenance.watch_runs,
             ReplanLoop(store, context, signals).replan,
         ]
+        if store.knows_presence:
+            loops.append(self.watch.watch)
         if self._sender is not None:
             loops += [
                 NotificationDispatcher(store, context, self._sender, rule, signals.stopping).deliver
