@@ -61,7 +61,9 @@ class Settings:
     misfire_grace_ms: int = _limit(
         30 * SECOND_MS, "a tick that is up to this late is fired late; a later one is missed"
     )
-    max_catchup_per_tick: int = _limit(100, "maximum missed ticks of one schedule that one pass starts")
+    max_catchup_per_tick: int = _limit(
+        100, "maximum missed ticks of one schedule that start per `tick_ms`; a warning reports when the others wait"
+    )
     catchup_rate_per_s: int = _limit(1_000, "maximum missed ticks per second that all instances together start")
     max_buffer: int = _limit(1_000, "maximum waiting runs of one schedule")
     max_dropped_range_ticks: int = _limit(

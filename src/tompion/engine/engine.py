@@ -152,11 +152,12 @@ class Engine:
             self.finder.find,
             self.outcome_writer.write,
             self.maintenance.heartbeat,
-            self.watch.watch,
             self.maintenance.seal_audit,
             self.maintenance.watch_runs,
             ReplanLoop(store, context, signals).replan,
         ]
+        if store.knows_presence:
+            loops.append(self.watch.watch)
         if self._sender is not None:
             loops += [
                 NotificationDispatcher(store, context, self._sender, rule, signals.stopping).deliver

@@ -66,6 +66,11 @@ class FaultyStore(Store):
         """Forward notifications of the store while the instance is alive."""
         return self._store.subscribe(lambda: None if self.dead else wake())
 
+    @property
+    def knows_presence(self) -> bool:
+        """Return whether the store can show that a process has ended."""
+        return self._store.knows_presence
+
     def hold_presence(self, instance_id: int) -> None:
         """Hold the lock of an instance while it is alive."""
         if not self.dead:

@@ -56,7 +56,7 @@ def problems(context: OperationContext, *, limit: int = 50) -> Problems:
 
 
 def _engine_problems(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
-    """Yield the problems of engines: none is running, they are overloaded, or a clock is wrong."""
+    """Yield the problems of all engines: none is running, overload, and clocks that differ from the store's."""
     alive = [instance for instance in instances if instance.alive and instance.kind == "engine"]
     if not alive:
         text = "no engine is running; start one to fire schedules"

@@ -166,6 +166,10 @@ class PostgresStore(Store):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._listener.subscribe(wake)
 
+    @property
+    def knows_presence(self) -> bool:
+        return True
+
     def hold_presence(self, instance_id: int) -> None:
         self._listener.hold(instance_id)
 

@@ -140,6 +140,10 @@ class SqliteStore(Store):
         self._wakers.append(wake)
         return lambda: self._wakers.remove(wake)
 
+    @property
+    def knows_presence(self) -> bool:
+        return self._locks is not None
+
     def hold_presence(self, instance_id: int) -> None:
         if self._locks is not None:
             self._locks.hold(instance_id)
