@@ -16,6 +16,7 @@ CONSTANTS
     MaxSpread,        \* max_buffer
     MaxDroppedTicks,  \* max_dropped_range_ticks
     Lookahead,        \* lookahead_ms
+    TickLength,       \* tick_ms
     Second,           \* the length of a second.  Cursors are whole seconds
     Guards            \* the mechanisms that keep the guarantees.  A configuration without one must fail
 
@@ -109,7 +110,9 @@ MissedPass(s, now, budget) ==
     IN CASE blocked -> Generated({}, {}, s.cursor, Min(missed), Fire(v, Min(missed)))
          [] ~blocked /\ waiting # {} ->
                 [Generated(runs, ranges, cursor, Min(waiting),
-                           IF policy.catchup = "spread" THEN now + Lookahead ELSE Fire(v, Min(waiting)))
+                           IF policy.catchup = "spread" THEN now + Lookahead
+                           ELSE IF policy.catchup = "all" /\ Cardinality(started) = MaxCatchup THEN now + TickLength
+                           ELSE Fire(v, Min(waiting)))
                  EXCEPT !.rest = skippable, !.beyond = following]
          [] ~blocked /\ waiting = {} /\ (~walked \/ onward = None) ->
                 Generated(runs, ranges, cursor, onward, FireOrNone(v, onward))

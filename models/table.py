@@ -53,7 +53,8 @@ FIRE_GUARDS = "lock key pause cursor range committed clock"
 FIRE = {
     "Instances": "{i1, i2}", "Guards": _without(FIRE_GUARDS), "Ticks": "SmallTicks", "Specs": "SmallSpecs",
     "FireAt": "Punctual", "Policies": "SmallPolicies", "PauseLengths": "SmallPauseLengths", "Grace": "1",
-    "MaxCatchup": "1", "MaxSpread": "1", "MaxDroppedTicks": "2", "Lookahead": "1", "Second": "1", "Last": "4",
+    "MaxCatchup": "1", "MaxSpread": "1", "MaxDroppedTicks": "2", "Lookahead": "1", "TickLength": "0", "Second": "1",
+    "Last": "4",
     "MaxEdits": "1", "MaxBudget": "1",
 }  # fmt: skip
 FIRE_INVARIANTS = (

@@ -21,6 +21,7 @@ IMPORT_NAMES = {
     "opentelemetry-sdk": "opentelemetry.sdk",
     "prometheus-client": "prometheus_client",
     "pyjwt": "jwt",
+    "pyyaml": "yaml",
 }
 """Import names of the distributions whose name differs."""
 IMPORTED_BY_NAME = {"holidays", "googleapis-common-protos"}

@@ -244,7 +244,7 @@ def test_every_page_is_reachable_from_the_index() -> None:
     assert orphans == []
 
 
-PROMISES = {"T": 10, "G": 29, "E": 6, "D": 10, "H": 3}
+PROMISES = {"T": 10, "G": 30, "E": 6, "D": 10, "H": 3}
 """The number of guarantees per section. Removing one requires a change here."""
 
 

@@ -23,14 +23,13 @@ MAKES_OBJECTS = {
     "jsonpickle",
     "cloudpickle",
     "xmlrpc",
-    "yaml",
     "jinja2",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 SENDS = {"execute", "executemany", "executescript"}
 OUR_OWN = {
     # statements of .sql files, and what is cut from them or put together of them
-    "self._queries[name]", "statement", "statement.text", "wide", "all_in_flight_query()",
+    "self._queries[name]", "statement", "statement.text", "multi_row_insert", "all_in_flight_query()",
     # how a transaction begins, as one of the driver's constants
     "begin",
     # migrations, which are files of ours too
@@ -39,6 +38,7 @@ OUR_OWN = {
     "text",
 }  # fmt: skip
 """What the store sends besides texts that stand there and constants: none has a value in it."""
+SAFE_YAML = {"SafeLoader", "SafeDumper", "YAMLError", "dump"}
 TEXTS = {"string.Template", "ast.literal_eval", "builtins.eval", "builtins.exec", "os.system", "os.popen"}
 
 
@@ -71,7 +71,9 @@ def test_source_has_no_unsafe_deserialization() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "import pickle", "from marshal import loads", "import xmlrpc.client", "import yaml",
+        "import pickle", "from marshal import loads", "import xmlrpc.client",
+        "import yaml\nyaml.load(text)", "import yaml\nyaml.load(text, yaml.Loader)", "yaml.unsafe_load(text)",
+        "from yaml import load",
         "eval('1')", "exec(text)", "compile(text, 'x', 'exec')", "__import__(name)", "builtins.eval(text)",
         "os.system(text)", "def f():\n    import dill", "json.loads(text, object_hook=eval)",
     ],
@@ -142,13 +144,39 @@ def _made(node: ast.AST) -> list[ast.expr]:
 def dangerous(text: str) -> set[str]:
     """Return unsafe deserialization and code execution in a source."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         names |= _imported(node) & MAKES_OBJECTS
         if isinstance(node, ast.Name):
             names |= {node.id} & RUNS_TEXT
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             names |= {f"{node.value.id}.{node.attr}"} & TEXTS
-    return names
+    return names | _unsafe_yaml(tree)
+
+
+def _unsafe_yaml(tree: ast.Module) -> set[str]:
+    """Return uses of PyYAML other than its safe classes. ``load`` needs a loader that is derived from SafeLoader."""
+    nodes = list(ast.walk(tree))
+    safe_loaders = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["yaml.SafeLoader"]
+    }
+    safe_calls = [
+        node.func
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and [ast.unparse(argument) for argument in node.args[1:]] in [[name] for name in safe_loaders]
+    ]
+    uses = {
+        f"yaml.{node.attr}"
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) == "yaml"
+        and node.attr not in SAFE_YAML
+        and not (node.attr == "load" and node in safe_calls)
+    }
+    return uses | {"yaml" for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "yaml"}
 
 
 def _imported(node: ast.AST) -> set[str]:

@@ -22,6 +22,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 500
+MAX_LINES_WITHOUT_DOCSTRING = 12
+"""A longer private function needs a docstring too."""
 OUR_FOLDERS = ("src", "tests", "bench", "models", "docs", "examples", "requirements", ".ci")
 
 # --- the tables -------------------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ THIRD_PARTY_IMPORTS: dict[str, frozenset[str]] = {
     ),
     "client": frozenset({"aiohttp", "yarl"}),
     "web": frozenset({"starlette"}),
-    "cli": frozenset({"typer", "click", "rich", "uvicorn"}),
+    "cli": frozenset({"typer", "click", "rich", "uvicorn", "yaml"}),
     "sdk": frozenset({"opentelemetry"}),
     "bootstrap": EVERYTHING,
     "testing": EVERYTHING,
@@ -332,6 +334,19 @@ def missing_docstrings(path: str, text: str) -> list[str]:
     return complaints
 
 
+def undocumented_private_functions(path: str, text: str) -> list[str]:
+    """Long private functions and methods without a docstring. Special methods are exempt."""
+    return [
+        f"{path}:{node.lineno}: {node.name} has {lines} lines and no docstring"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("_")
+        and not node.name.endswith("__")
+        and (lines := (node.end_lineno or 0) - node.lineno + 1) > MAX_LINES_WITHOUT_DOCSTRING
+        and not ast.get_docstring(node)
+    ]
+
+
 def machine_traces(path: str, text: str) -> list[str]:
     """Paths and hosts of the machine that the file was written on."""
     return [
@@ -359,6 +374,7 @@ RULES: list[tuple[Rule, Callable[[str], bool]]] = [
     (long_files, is_code),
     (bare_suppressions, is_python),
     (missing_docstrings, is_source),
+    (undocumented_private_functions, is_source),
     (machine_traces, lambda _: True),
     (loose_pins, lambda path: path.endswith(".lock")),
 ]
@@ -427,6 +443,8 @@ BAD: list[tuple[Rule, str, str]] = [
     (missing_docstrings, SPEC, "x = 1"),
     (missing_docstrings, SPEC, '"""Module."""\ndef public(): ...'),
     (missing_docstrings, SPEC, '"""Module."""\nclass Public: ...'),
+    (undocumented_private_functions, SPEC, "def _private():\n" + "    x = 1\n" * 12),
+    (undocumented_private_functions, SPEC, "class Public:\n    async def _method(self):\n" + "        x = 1\n" * 12),
     (machine_traces, "README.md", "cd /" + "tmp/x"),
     (machine_traces, "docs/a.md", "see '/" + "home/me'"),
     (machine_traces, "requirements/dev.lock", "https://" + "pypi" + ".org/simple"),
@@ -459,6 +477,9 @@ GOOD: list[tuple[Rule, str, str]] = [
     (bare_suppressions, SPEC, "x = 1  # type: ignore[misc]  # the stub knows no such case"),
     (bare_suppressions, SPEC, "x = '# noqa'"),
     (missing_docstrings, SPEC, '"""Module."""\ndef _private(): ...'),
+    (undocumented_private_functions, SPEC, "def _private():\n" + "    x = 1\n" * 11),
+    (undocumented_private_functions, SPEC, 'def _private():\n    """Return nothing."""\n' + "    x = 1\n" * 12),
+    (undocumented_private_functions, SPEC, "class Public:\n    def __init__(self):\n" + "        x = 1\n" * 12),
     (machine_traces, "README.md", "docs/work/plan.md, POST /work, ./tmp/x"),
     (loose_pins, "requirements/dev.lock", "rich==15 ; sys_platform == 'win32' \\\n    --hash=sha256:" + "0" * 64),
 ]

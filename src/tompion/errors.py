@@ -200,6 +200,8 @@ class TargetUnreachable(LaunchError):
     """A launch did not reach its target: the target is down, unreachable or unavailable."""
 
     code = "target_unreachable"
+    was_called = True
+    """False if the launch did not call its target, because the target could not be reached a short time ago."""
 
 
 class LaunchRefused(LaunchError):

@@ -144,21 +144,17 @@ class Reference:
         """Decide every due tick: carried over from a pause, missed, or on time."""
         due = _ticks(one, one["cursor"], self.now // 1000)
         carried = [tick for tick in due if one["carry"] and tick <= one["carry_until"]]
-        rest = due[len(carried) :]
-        missed = [tick for tick in rest if tick * 1000 < self.now - GRACE_MS]
+        missed = [tick for tick in due[len(carried) :] if tick * 1000 < self.now - GRACE_MS]
         new_runs: list[Any] = []
         oldest = {None: 0, 0: NEVER}.get(one["catchup_window"], self.now - (one["catchup_window"] or 0) * 1000)
         outside = [tick for tick in missed if tick * 1000 <= oldest]
         self._some(one, carried, {"skip": "none", "fire_once": "coalesce"}.get(one["carry"], ""), "resumed", new_runs)
         one["dropped"]["outside_window"] += len(outside)
-        policy, caught_up, late = one["catchup_policy"], missed[len(outside) :], rest[len(missed) :]
-        if (
-            policy == "coalesce" and caught_up
-        ):  # one run for everything overdue: late ticks are coalesced with missed ones
-            caught_up, late = [*caught_up, *late], []
+        policy, caught_up, overdue = one["catchup_policy"], missed[len(outside) :], due[len(carried) + len(outside) :]
+        caught_up = overdue if policy == "coalesce" and caught_up else caught_up  # one run for all that is overdue
         reason = {"none": "missed", "coalesce": "coalesced"}.get(policy, "catch_up")
         self._some(one, caught_up, policy, reason, new_runs)
-        for tick in late:
+        for tick in overdue[len(caught_up) :]:
             self._one_tick(one, tick, None, new_runs)
         one["cursor"] = due[-1] if due else one["cursor"]
         one["skips"] = {tick for tick in one["skips"] if tick > one["cursor"]}

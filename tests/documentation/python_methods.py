@@ -221,7 +221,8 @@ MODULES: dict[str, tuple[Class, ...]] = {
                 "list": Method(
                     schedule_stubs.history,
                     left_out=("schedule_id",),
-                    documentation="Return the changes of workflows, calendars and targets, the newest first.\n\n"
+                    documentation="Return the changes of objects that are not schedules, such as keys and workflows, "
+                    "the newest first.\n\n"
                     "With ``everything``, return those of schedules too.",
                 ),
                 "verify": insight_stubs.verify_audit,

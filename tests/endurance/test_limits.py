@@ -115,6 +115,7 @@ LIMITS: dict[str, tuple[int | str, Callable[[Tompion, int], Any]]] = {
     "schedule id": ("max_name_chars", lambda tompion, size: tompion.put("n" * size, **FIELDS)),
     "workflow id": ("max_name_chars", lambda tompion, size: tompion.workflows.put("w" * size, {"executor": "http"})),
     "queue": ("max_name_chars", lambda tompion, size: put(tompion, queue="q" * size)),
+    "time limit of a run": ("max_execution_ms", lambda tompion, limit: put(tompion, max_execution_ms=limit)),
     "label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l" * size: "v" * size})),
     "value of a label": ("max_name_chars", lambda tompion, size: put(tompion, labels={"l": "v" * size})),
     "labels": (schedule_document.MAX_LABELS, lambda tompion, size: put(tompion, labels=labels(size))),

@@ -16,7 +16,7 @@ from tests.support.token_issuers import HMAC, NOW, SECRET, VARIABLE, put_togethe
 from tompion.api.auth.api_key_cache import ApiKeyCache
 from tompion.api.auth.issuers import read_issuers
 from tompion.api.auth.jwt import JwtVerifier
-from tompion.bootstrap.engine import build_notifications
+from tompion.bootstrap.engine import build_notifier
 from tompion.bootstrap.security import check_exposure
 from tompion.config.loader import load
 from tompion.config.schema import OPTIONS, Config
@@ -47,7 +47,7 @@ def from_environment(text: str) -> None:
 
 def _obeyed(config: Config) -> None:
     check_exposure(config)
-    build_notifications(config.notifications, config.settings)
+    build_notifier(config.notifications, config.settings)
     if any(getattr(config, name) is None for name in OPTIONS):
         raise AssertionError("an option without a value")
 

@@ -31,7 +31,7 @@ def replay_fire(recordings: Iterable[Recording]) -> Replayed:
         "Ticks": "<- TraceTicks", "FireAt": "<- TraceFires", "Policies": "<- TracePolicies", "Specs": "<- TraceSpecs",
         "Grace": f"= {SETTINGS.misfire_grace_ms}", "MaxCatchup": f"= {SETTINGS.max_catchup_per_tick}",
         "MaxSpread": f"= {SETTINGS.max_buffer}", "MaxDroppedTicks": f"= {SETTINGS.max_dropped_range_ticks}",
-        "Lookahead": f"= {SETTINGS.lookahead_ms}", "Second": "= 1000",
+        "Lookahead": f"= {SETTINGS.lookahead_ms}", "TickLength": f"= {SETTINGS.tick_ms}", "Second": "= 1000",
         "Guards": '= {"pause", "cursor"}', "MaxDelay": f"= {SETTINGS.misfire_grace_ms}",
     }  # fmt: skip
     return _replay("FireTrace", constants, fire_module(recordings), "DecidedInTheEnd")

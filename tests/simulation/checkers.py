@@ -7,91 +7,21 @@ Each checker takes the :class:`Ledger` and yields violations.  The ticks of each
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tompion.config.settings import Settings
-from tompion.executors.base import Completed
+from tests.simulation.ledger import Evidence, Ledger
 from tompion.model.notification import NotificationRow
 from tompion.model.policy import Policy
 from tompion.model.rows import ScheduleRow, VersionRow
 from tompion.model.run import FAILURES, IN_FLIGHT, RunRow, RunSource
-from tompion.model.schedule_state import DroppedRange, ScheduleState
+from tompion.model.schedule_state import ScheduleState
 from tompion.plan.stored_definition import stored_policy, stored_spec
 from tompion.spec.compiler import compile_spec
 from tompion.spec.jitter import fire_time_ms
 from tompion.spec.ticks import Ticks
-from tompion.testing.executor import Execution
-
-_RUN = ", ".join(RunRow._fields)
-_NOTIFICATION = ", ".join(NotificationRow._fields)
-
-
-class Evidence(NamedTuple):
-    """Facts about a scenario that are not in its database."""
-
-    executions: list[Execution]
-    accepted: list[str]
-    unchanged: set[str]
-    limits: dict[str, int]
-    settings: Settings
-    now_ms: int
-    clock_stepped: bool
-    finals: dict[tuple[int, int, int], RunRow]
-    held: set[tuple[int, int, int]]
-    notifications: list[tuple[str, bytes]]
-    plan: Callable[[str, int], tuple[float, Completed]]
-
-
-class Ledger(NamedTuple):
-    """The rows at the end of a scenario, and the evidence."""
-
-    schedules: list[ScheduleRow]
-    states: dict[int, ScheduleState]
-    versions: dict[int, list[VersionRow]]
-    runs: dict[int, list[RunRow]]
-    dropped_ranges: dict[int, list[DroppedRange]]
-    backfills: list[dict[str, Any]]
-    audit: list[dict[str, Any]]
-    notifications: list[NotificationRow]
-    evidence: Evidence
-
-
-def read_ledger(connection: sqlite3.Connection, evidence: Evidence) -> Ledger:
-    """Return the ledger of a database."""
-    execute = connection.execute
-    runs: dict[int, list[RunRow]] = {}
-    for row in execute(f"SELECT {_RUN} FROM schedule_runs ORDER BY schedule_key, nominal_s, origin"):
-        runs.setdefault(row[0], []).append(RunRow._make(row))
-    dropped_ranges: dict[int, list[DroppedRange]] = {}
-    for row in execute("SELECT * FROM dropped_ranges ORDER BY schedule_key, until_s"):
-        dropped_ranges.setdefault(row[0], []).append(DroppedRange._make(row))
-    versions: dict[int, list[VersionRow]] = {}
-    for row in execute("SELECT * FROM schedule_versions ORDER BY schedule_key, version"):
-        versions.setdefault(row[0], []).append(VersionRow._make(row))
-
-    def dicts(query: str) -> list[dict[str, Any]]:
-        cursor = execute(query)
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
-
-    return Ledger(
-        [ScheduleRow._make(row) for row in execute("SELECT * FROM schedules")],
-        {row[0]: ScheduleState._make(row) for row in execute("SELECT * FROM schedule_state")},
-        versions,
-        runs,
-        dropped_ranges,
-        dicts("SELECT * FROM backfills"),
-        dicts("SELECT * FROM audit ORDER BY audit_number"),
-        [
-            NotificationRow._make(row)
-            for row in execute(f"SELECT {_NOTIFICATION} FROM notifications ORDER BY notification_number")
-        ],
-        evidence,
-    )
 
 
 class VersionTicks(NamedTuple):
@@ -166,15 +96,11 @@ def drops_are_legal(ledger: Ledger) -> Iterator[str]:
             required_policy = {"missed": "none", "coalesced": "coalesce"}.get(dropped_range.reason)
             if required_policy is not None and entry.policy.catchup_policy != required_policy:
                 yield f"{dropped_range}: dropped as {dropped_range.reason} under {entry.policy.catchup_policy}"
-            # Coalescing starts with a missed tick, and the run for the latest due tick replaces late ticks too.
-            least = (
-                max(late[:1], default=1 << 40) if dropped_range.reason == "coalesced" else min(late, default=1 << 40)
-            )
-            if (
-                dropped_range.reason in ("missed", "coalesced", "outside_window")
-                and least <= ledger.evidence.settings.misfire_grace_ms
-            ):
-                yield f"{dropped_range}: a tick only {least} ms late was dropped"
+            # Coalescing starts with a missed tick, and drops late ticks, too.
+            early = min(late[:1] if dropped_range.reason == "coalesced" else late, default=1 << 40)
+            is_early = early <= ledger.evidence.settings.misfire_grace_ms
+            if is_early and dropped_range.reason in ("missed", "coalesced", "outside_window"):
+                yield f"{dropped_range}: a tick only {early} ms late was dropped"
             skips = (entry.policy.catchup_policy, entry.policy.overlap_policy) == ("fire_immediately", "skip")
             if dropped_range.reason == "overlap" and not skips:
                 yield f"{dropped_range}: skipped although the policy starts or queues each tick"
@@ -211,12 +137,9 @@ def skips_are_legal(ledger: Ledger) -> Iterator[str]:
 def coalesced_is_the_latest(ledger: Ledger) -> Iterator[str]:
     """A coalesced pass starts one run, and it is later than every tick that was dropped with it."""
     for key, dropped_ranges in ledger.dropped_ranges.items():
-        for dropped_range in (dropped_range for dropped_range in dropped_ranges if dropped_range.reason == "coalesced"):
-            together = [
-                run
-                for run in ledger.runs.get(key, [])
-                if run.origin == 0 and run.decided_ms == dropped_range.decided_ms and run.reason != "skip_requested"
-            ]
+        for dropped_range in (item for item in dropped_ranges if item.reason == "coalesced"):
+            decided = [run for run in ledger.runs.get(key, []) if run.decided_ms == dropped_range.decided_ms]
+            together = [run for run in decided if run.origin == 0 and run.reason != "skip_requested"]
             if any(run.nominal_s < dropped_range.until_s and run.reason == "coalesced" for run in together):
                 yield f"{dropped_range}: ran an earlier tick than it dropped"
             if sum(run.nominal_s > dropped_range.until_s for run in together) > 1:

@@ -32,6 +32,10 @@ class ObservedStore(Store):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._store.subscribe(wake)
 
+    @property
+    def knows_presence(self) -> bool:
+        return True
+
     def hold_presence(self, instance_id: int) -> None:
         self.present.add(instance_id)
         self._known.add(instance_id)

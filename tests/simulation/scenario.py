@@ -16,7 +16,8 @@ from hashlib import sha256
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from tests.simulation.checkers import Evidence, check, read_ledger
+from tests.simulation.checkers import check
+from tests.simulation.ledger import Evidence, read_ledger
 from tests.simulation.observed_store import ObservedStore
 from tests.simulation.observer import Observer
 from tests.simulation.workload import (

@@ -48,7 +48,7 @@ def furnish(service: Service) -> None:
     client.workflows.put("ping", {"executor": "http", "options": {"url": "https://example.org/v2/ping"}})
     client.workflows.put("nightly", {"executor": "http", "options": {"url": "https://example.org/nightly"}})
     for name, fields in SCHEDULES.items():
-        client.create(name, **WORK, **fields)
+        client.create(name, **{**WORK, **fields})
     for number in range(SPIKE_SCHEDULES):
         client.create(f"tenants/{number:03}/digest", cron="0 7 * * *", timezone=BERLIN, labels={"team": "mail"}, **WORK)
     client.create("poll/orders", intervals="60s", adaptive=True, max_interval_ms=600_000, **WORK)

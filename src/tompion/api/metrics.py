@@ -61,6 +61,9 @@ COUNTERS: dict[str, MetricEntry] = {
         "stale_writes_rejected", (), "Outcomes rejected because the worker no longer held the run."
     ),
     "tompion_leases_lost": MetricEntry("leases_lost", (), "Runs taken over by another instance."),
+    "tompion_event_loop_blocked": MetricEntry(
+        "event_loop_blocked", (), "Times that a function blocked the event loop of this process."
+    ),
     "tompion_instances_found_dead": MetricEntry(
         "instances_found_dead", (), "Instances whose process had ended without releasing its lease."
     ),
@@ -101,6 +104,7 @@ HISTOGRAMS: dict[str, MetricEntry] = {
     "tompion_http_request_duration_seconds": MetricEntry("request", ("method", "route"), "Duration of HTTP requests."),
 }
 GAUGES: dict[str, str] = {
+    "tompion_overdue_seconds": "Time for which ticks have been due longer than the grace period.",
     "tompion_targets_unreachable": "Targets that launches of this instance cannot reach.",
     "tompion_clock_skew_seconds": "Clock of this machine minus the clock of the database.",
     "tompion_runs_active": "Runs that this process executes now.",
@@ -189,6 +193,7 @@ def _histogram(name: str, entry: MetricEntry, histograms: Mapping[Labels, Histog
 
 
 def _backlog_metrics(backlog: StoreBacklog) -> Iterator[Metric]:
+    """Yield the metrics of the store's backlog. The smallest queues are added up as one."""
     yield _gauge("tompion_schedules_due", backlog.due)
     yield _gauge("tompion_runs_waiting", backlog.waiting)
     yield _gauge("tompion_schedules_paused", backlog.paused)

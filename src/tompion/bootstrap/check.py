@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tompion.bootstrap.engine import check_schedules, configured_notifications
+from tompion.bootstrap.engine import check_schedules, configured_outbound
 from tompion.bootstrap.security import check_exposure
 from tompion.bootstrap.store import check_store_url
 from tompion.bootstrap.telemetry import build_tracing
@@ -22,7 +22,7 @@ async def check_config(config: Config) -> None:
     environment = ExecutorEnv(settings.max_threads, settings.max_result_bytes, config.public_url or None)
     for executor in build_executors(config.executors, environment).values():
         await executor.aclose()
-    outbound = configured_notifications(config)
+    outbound = configured_outbound(config)
     for integration in (outbound.sender, outbound.pinger):
         if integration is not None:
             await integration.aclose()

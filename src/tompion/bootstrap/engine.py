@@ -82,40 +82,35 @@ def build_engine(  # noqa: PLR0913 - every part has a default
         sender=None if outbound is None else outbound.sender,
         pinger=None if outbound is None else outbound.pinger,
         public_url=public_url,
+        watch_loop=True,
     )
 
 
-def build_notifications(
-    notifications: Mapping[str, Mapping[str, Any]],
-    settings: Settings,
-    *,
-    pinger: HttpPinger | None = None,
-    where: str = "notifications.",
-) -> Outbound:
-    """Return the outbound integrations of an engine. ``where`` precedes a notification's name in error messages."""
-    notifier = None
-    if notifications:
-        from tompion.outbound.webhook_notifier import WebhookNotifier, read_receiver
+def build_notifier(
+    notifications: Mapping[str, Mapping[str, Any]], settings: Settings, *, where: str = "notifications."
+) -> NotificationSender | None:
+    """Return the sender of notifications, or ``None`` if no receiver is configured.
 
-        receivers = [
-            read_receiver(f"{where}{name}", {"name": name, **block}, os.environ)
-            for name, block in notifications.items()
-        ]
-        notifier = WebhookNotifier(receivers, settings.notification_timeout_ms)
-    return Outbound(notifier, pinger)
+    ``where`` precedes a notification's name in error messages.
+    """
+    if not notifications:
+        return None
+    from tompion.outbound.webhook_notifier import WebhookNotifier, read_receiver
+
+    receivers = [
+        read_receiver(f"{where}{name}", {"name": name, **block}, os.environ) for name, block in notifications.items()
+    ]
+    return WebhookNotifier(receivers, settings.notification_timeout_ms)
 
 
-def configured_notifications(config: Config) -> Outbound:
+def configured_outbound(config: Config) -> Outbound:
     """Return the outbound integrations that a configuration names."""
-    return build_notifications(
-        config.notifications,
-        config.settings,
-        pinger=_build_pinger(config),
-        where=f"{config.path}: [[notification]] ",
-    )
+    sender = build_notifier(config.notifications, config.settings, where=f"{config.path}: [[notification]] ")
+    return Outbound(sender, _build_pinger(config))
 
 
 def _build_pinger(config: Config) -> HttpPinger | None:
+    """Return the pinger of the configured monitor, or ``None``."""
     if not config.ping_url:
         return None
     from tompion.outbound.healthcheck_ping import HttpPinger
@@ -132,7 +127,7 @@ def _build_pinger(config: Config) -> HttpPinger | None:
 
 async def send_test_notification(config: Config, name: str) -> Delivery:
     """Send a test notification to a configured receiver, and return the result of the delivery."""
-    notifier = configured_notifications(config).sender
+    notifier = configured_outbound(config).sender
     if notifier is None or name not in config.notifications:
         names = ", ".join(config.notifications) or "none"
         raise InvalidField("name", f"no [[notification]] {name!r} in {config.path or 'a file'}; configured: {names}")
@@ -174,7 +169,7 @@ def build_tompion(
         listener=listener,
         tracing=config.tracing,
     )
-    replace_outbound(tompion, configured_notifications(config))
+    replace_outbound(tompion, configured_outbound(config))
     _declare_schedules(config, declarations_of(tompion))
     return tompion
 

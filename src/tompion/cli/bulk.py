@@ -196,6 +196,7 @@ def _merge(result: BulkResult, page: BulkResult) -> BulkResult:
 
 
 def _print_summary(action: BulkAction, result: BulkResult) -> None:
+    """Print the result of a change of many schedules."""
     if result.dry_run:
         for name in result.schedule_ids:
             console.line(name)

@@ -179,6 +179,7 @@ class Connection:
         return "is the database running? Check --store, or use a service with --url"
 
     def _unopened(self, create: bool) -> Api:
+        """Return a client of the service, or an app on the store, that is not open yet."""
         unopened: Api
         if self.is_service:
             from tompion.client.sync_client import Client

@@ -6,7 +6,7 @@ import json
 import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -109,7 +109,7 @@ Description = Annotated[
 ]
 
 File = Annotated[
-    str | None, _option("--file", "-f", panel=WHOLE, metavar="FILE", text="JSON or TOML file, - for stdin.")
+    str | None, _option("--file", "-f", panel=WHOLE, metavar="FILE", text="JSON, YAML or TOML file, - for stdin.")
 ]
 Fields = Annotated[
     list[str] | None, _option("--set", panel=WHOLE, metavar="FIELD=JSON", text="Set any field. Repeatable.")
@@ -224,15 +224,17 @@ def definition_fields(
 
 
 def read_document(file: str) -> Any:
-    """Return the content of a JSON or TOML file."""
+    """Return the content of a JSON, YAML or TOML file. Standard input can be any of them."""
     text = read_text(file)
+    if file.endswith((".yaml", ".yml")):
+        return _parse_yaml(file, text)
     if file.endswith(".toml"):
         return _parse_toml(file, text)
     try:
         return json.loads(text)
     except ValueError as error:
         if file == "-" and not text.lstrip().startswith(("{", "[")):
-            return _parse_toml(file, text)
+            return _parse_toml_or_yaml(text)
         raise InvalidInput(f"--file {file}: not JSON: {error}") from None
 
 
@@ -259,6 +261,33 @@ def _parse_toml(file: str, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"--file {file}: not TOML: {error}") from None
+
+
+def _parse_yaml(file: str, text: str) -> Any:
+    """Return the content of a YAML document. Dates and times stay text, as in JSON."""
+    import yaml  # type: ignore[import-untyped]  # it has no annotations
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # its base has no annotations
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+            letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+            for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - the loader is a SafeLoader
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise InvalidInput(f"--file {file}: not YAML: {problem}") from None
+
+
+def _parse_toml_or_yaml(text: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        content = _parse_yaml("-", text)
+        if not isinstance(content, dict):
+            raise InvalidInput(f"--file -: not JSON, YAML or TOML: {error}") from None
+        return content
 
 
 def _single(values: list[str] | None) -> str | list[str] | None:

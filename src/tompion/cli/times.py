@@ -67,6 +67,7 @@ def _resolve_relative(value: Any, zone: Callable[[], str]) -> Any:
 
 
 def _read(text: str, zone: Callable[[], str], past: bool) -> datetime | None:
+    """Return the instant of a text such as ``now``, ``tomorrow 9:00`` or ``2h``, or ``None`` if it has another form."""
     present = now().replace(microsecond=0)
     if text == "now":
         return present

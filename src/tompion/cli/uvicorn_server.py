@@ -13,6 +13,15 @@ import uvicorn
 class UvicornServer(uvicorn.Server):
     """Uvicorn server that stops on an event: first the event streams end, then open requests complete."""
 
+    async def serve_in_thread(self, stop: asyncio.Event, listening: socket.socket) -> None:
+        """Serve in a thread with its own event loop until the event is set. A busy engine then delays no request."""
+        watcher = asyncio.ensure_future(self._exit_after(stop))
+        try:
+            await asyncio.to_thread(asyncio.run, self.serve(sockets=[listening]))
+        finally:
+            self.should_exit = True
+            watcher.cancel()
+
     async def serve_until(self, stop: asyncio.Event, listening: socket.socket) -> None:
         """Serve until the event is set, which may be before the start."""
         watcher = asyncio.ensure_future(self._exit_after(stop))

@@ -51,6 +51,7 @@ class AsyncClient(RequestSender, AsyncMethods):
         await self.close()
 
     async def _run_operation(self, operation: OperationStub[..., Any], args: Any, kwargs: Any, *, writes: bool) -> Any:
+        """Send the request of an operation, with retries, and return its result."""
         try:
             from aiohttp import ClientConnectorError, ClientError
         except ModuleNotFoundError as error:
@@ -71,6 +72,7 @@ class AsyncClient(RequestSender, AsyncMethods):
         raise AssertionError("the last attempt returns or raises")
 
     async def _send(self, request: ApiRequest) -> ApiResponse:
+        """Send a request once and return the response."""
         from aiohttp import ClientSession, ClientTimeout
         from yarl import URL
 

@@ -63,6 +63,7 @@ class Client(RequestSender, SyncMethods):
         return self._send_with_retries(build_request(self._address, operation, args, kwargs))
 
     def _send_with_retries(self, request: ApiRequest) -> Any:
+        """Send a request, with retries if they are safe, and return its result."""
         for attempt in range(MAX_ATTEMPTS):
             is_last, sent, response = attempt == MAX_ATTEMPTS - 1, False, None
             try:

@@ -180,6 +180,7 @@ def _read_file(path: str) -> dict[str, Any]:
 
 
 def _check_option(name: str, value: Any, where: str) -> Any:
+    """Return the checked value of an option."""
     kind = OPTIONS[name].kind
     if kind is tuple and isinstance(value, list):
         value = tuple(value)

@@ -22,15 +22,23 @@ ENUM_SETTINGS: dict[str, tuple[type[StrEnum], dict[str, Any]]] = {
     "launch_errors": (LaunchErrors, {}),
 }
 """Settings that are not numbers: the enum of their values, and aliases of these."""
-MAX_VALUES = {"default_jitter_ms": 366 * DAY_MS, "min_interval_ms": 366 * DAY_MS}
-"""Maximum of settings that are defaults of a schedule's field. The field has the same maximum."""
+MAX_FIELD_VALUES = {
+    "default_jitter_ms": 366 * DAY_MS,
+    "min_interval_ms": 366 * DAY_MS,
+    "max_execution_ms": 30 * DAY_MS,
+}
+"""Maximum of settings that are defaults or limits of a schedule's field. The field has the same maximum."""
+MAX_VALUES = {**MAX_FIELD_VALUES, "lookahead_ms": 366 * DAY_MS}
+MAX_DURATION_MS = 36_600 * DAY_MS
+"""Maximum of every other duration: a hundred years, so that times stay within the range of a date."""
+MIN_VALUES = {"misfire_grace_ms": 500}
+"""Minimum of settings for which 1 is too low. With a shorter grace period an engine would miss every tick."""
 MAY_BE_ZERO = frozenset(
     {
         "audit_retention_ms",
         "default_jitter_ms",
         "max_schedules_per_namespace",
         "min_interval_ms",
-        "misfire_grace_ms",
         "settle_gather_ms",
         "shutdown_grace_ms",
     }
@@ -53,7 +61,9 @@ class Settings:
     misfire_grace_ms: int = _limit(
         30 * SECOND_MS, "a tick that is up to this late is fired late; a later one is missed"
     )
-    max_catchup_per_tick: int = _limit(100, "maximum missed ticks of one schedule that one pass starts")
+    max_catchup_per_tick: int = _limit(
+        100, "maximum missed ticks of one schedule that start per `tick_ms`; a warning reports when the others wait"
+    )
     catchup_rate_per_s: int = _limit(1_000, "maximum missed ticks per second that all instances together start")
     max_buffer: int = _limit(1_000, "maximum waiting runs of one schedule")
     max_dropped_range_ticks: int = _limit(
@@ -139,6 +149,11 @@ class Settings:
         30 * SECOND_MS,
         "an engine that has not polled for this long is unhealthy: its ping stops, and `/readyz` reports it",
     )
+    overloaded_after_ms: int = _limit(
+        60 * SECOND_MS,
+        "an engine that has had ticks later than `misfire_grace_ms` for this long is overloaded: `/readyz` reports it, "
+        "and so do problems",
+    )
     shutdown_grace_ms: int = _limit(30 * SECOND_MS, "how long a stopping engine waits for its runs")
     default_overlap_policy: Overlap = _limit(  # noqa: RUF009 - the function makes a field
         Overlap.SKIP, "`overlap_policy` of a schedule without one; any of its values"
@@ -147,6 +162,7 @@ class Settings:
         CatchUp.NONE, "`catchup_policy` of a schedule without one"
     )
     default_jitter_ms: int = _limit(0, "`jitter_ms` of a schedule without one")
+    max_execution_ms: int = _limit(30 * MINUTE_MS, "maximum of the `max_execution_ms` of a schedule; at most 30 days")
     min_interval_ms: int = _limit(0, "minimum of the `min_interval_ms` of a schedule, and its default")
 
     def __post_init__(self) -> None:
@@ -169,11 +185,12 @@ def check_setting(name: str, value: Any) -> Any:
     """Return a value of a setting, aliases resolved. Raise :class:`~tompion.errors.InvalidInput` if it is wrong."""
     if name in ENUM_SETTINGS:
         return _parse_enum(name, value)
-    min_value = 0 if name in MAY_BE_ZERO else 1
+    min_value = 0 if name in MAY_BE_ZERO else MIN_VALUES.get(name, 1)
     if type(value) is not int or value < min_value:
         raise InvalidInput(f"{name} is {value!r}: it must be a whole number of at least {min_value}")
-    if value > MAX_VALUES.get(name, value):
-        raise InvalidInput(f"{name} is {value}: it must be at most {MAX_VALUES[name]}")
+    max_value = MAX_VALUES.get(name, MAX_DURATION_MS if name.endswith("_ms") else value)
+    if value > max_value:
+        raise InvalidInput(f"{name} is {value}: it must be at most {max_value}")
     return value
 
 

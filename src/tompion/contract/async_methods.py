@@ -248,7 +248,7 @@ class AsyncAudit(AsyncGroup):
     """All methods of the audit log."""
 
     async def list(self, *, everything: bool = False, limit: int = 50, before: str | None = None) -> Page[Change]:
-        """Return the changes of workflows, calendars and targets, the newest first.
+        """Return the changes of objects that are not schedules, such as keys and workflows, the newest first.
 
         With ``everything``, return those of schedules too.
         """

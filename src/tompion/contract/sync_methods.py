@@ -246,7 +246,7 @@ class Audit(SyncGroup):
     """All methods of the audit log."""
 
     def list(self, *, everything: bool = False, limit: int = 50, before: str | None = None) -> Page[Change]:
-        """Return the changes of workflows, calendars and targets, the newest first.
+        """Return the changes of objects that are not schedules, such as keys and workflows, the newest first.
 
         With ``everything``, return those of schedules too.
         """

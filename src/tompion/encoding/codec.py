@@ -70,6 +70,7 @@ def from_fields(kind: type[T], data: Mapping[str, Any], forms: Forms, **members:
 
 
 def _read(kind: Any, data: Any, forms: Forms) -> Any:
+    """Return JSON data as a value of a type."""
     if kind is Any or data is None:
         return data
     origin = get_origin(kind)

@@ -56,6 +56,7 @@ class EngineContext:
             settings.max_buffer,
             settings.max_dropped_range_ticks,
             settings.lookahead_ms,
+            settings.tick_ms,
         )
 
     def decision_contexts(self, now_ms: int, paused_targets: set[tuple[str, str, str]]) -> DecisionContexts:

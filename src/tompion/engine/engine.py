@@ -19,6 +19,7 @@ from tompion.engine.finder import Finder
 from tompion.engine.health import EngineHealth
 from tompion.engine.instance_watch import InstanceWatch
 from tompion.engine.lease import Lease
+from tompion.engine.loop_watchdog import LoopWatchdog
 from tompion.engine.maintenance import Maintenance
 from tompion.engine.notifications.delivery import NotificationDispatcher, NotificationSender
 from tompion.engine.notifications.ping import HealthcheckPing, Pinger
@@ -66,6 +67,7 @@ class Engine:
         sender: NotificationSender | None = None,
         pinger: Pinger | None = None,
         public_url: str | None = None,
+        watch_loop: bool = False,
     ) -> None:
         self.settings: Settings = settings or Settings()
         self.events: EngineEvents = events or EngineEvents()
@@ -86,11 +88,11 @@ class Engine:
         self.launcher: Launcher = launcher
         self._store = store
         self._executors = executors
-        self._sender = sender
-        self._pinger = pinger
+        self._sender, self._pinger = sender, pinger
         self._telemetry = Telemetry(context, clock)
         settle = SettleStep(context)
         self.lease: Lease = Lease(store, context, name, release, launcher.drop_all)
+        self._watchdog = LoopWatchdog(context, self.lease) if watch_loop else None
         self.watch: InstanceWatch = InstanceWatch(store, context, self.lease, signals)
         runner = StepRunner(store, context, self.lease, TransactionalStep(context, executors, settle))
         self.runner: StepRunner = runner
@@ -105,10 +107,14 @@ class Engine:
         )
         self.supervisor: Supervisor = Supervisor(signals.stopping, self.events)
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._add_gauges(outages)
+
+    def _add_gauges(self, outages: TargetOutages) -> None:
         self.events.metrics.gauges.update(
-            runs_active=lambda: len(launcher.active),
-            clock_skew_seconds=lambda: context.skew_ms / 1000,
+            runs_active=lambda: len(self.launcher.active),
+            clock_skew_seconds=lambda: self.context.skew_ms / 1000,
             targets_unreachable=outages.count,
+            overdue_seconds=lambda: self.health.overdue_s,
         )
 
     def apply(self, result: StepResult) -> None:
@@ -133,6 +139,8 @@ class Engine:
         loop = asyncio.get_running_loop()
         await self.lease.register()
         self.health.start()
+        if self._watchdog is not None:
+            self._watchdog.start()
         self._unsubscribe = self._store.subscribe(self._waker(loop))
         for function in self._loops():
             self.supervisor.run(function)
@@ -144,11 +152,12 @@ class Engine:
             self.finder.find,
             self.outcome_writer.write,
             self.maintenance.heartbeat,
-            self.watch.watch,
             self.maintenance.seal_audit,
             self.maintenance.watch_runs,
             ReplanLoop(store, context, signals).replan,
         ]
+        if store.knows_presence:
+            loops.append(self.watch.watch)
         if self._sender is not None:
             loops += [
                 NotificationDispatcher(store, context, self._sender, rule, signals.stopping).deliver
@@ -170,6 +179,8 @@ class Engine:
         """Stop gracefully: claim nothing more, wait for runs during the grace period, hand back the others."""
         self.signals.stopping.set()
         self.signals.wake.set()
+        if self._watchdog is not None:
+            self._watchdog.stop()
         self.launcher.ready.set()
         self._unsubscribe()
         self._unsubscribe = lambda: None

@@ -100,6 +100,7 @@ class Finder:
         if self._signals.needs_reconcile or self._launcher.withheld:
             await self._reconcile()
         now_ms, due = await self._read(self._read_due_work)
+        self._health.record_overdue(due.catch_up)
         free = self._context.concurrency.limit - len(self._launcher.active)
         if self._is_skewed(now_ms) or free <= 0:
             return self._tick_s

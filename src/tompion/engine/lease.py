@@ -17,6 +17,7 @@ from secrets import token_hex
 from tompion.engine.context import EngineContext
 from tompion.engine.store_future import await_store
 from tompion.model.callback_token import CALLBACKS, signer
+from tompion.runtime.clock import monotonic_s
 from tompion.store.base import Store, Transaction
 
 MAX_MISSED_HEARTBEATS = 3
@@ -76,12 +77,27 @@ class Lease:
         held, live, zones = await await_store(self._store.write(renew))
         self._context.has_outdated_zones |= any(map(self._context.schedules.is_outdated, zones))
         if held:
-            until_s = sent_s + settings.lock_ttl_ms / 1000
-            self._context.lease_until_s = max(self._context.lease_until_s, until_s)
+            self._extend(sent_s)
             self._context.concurrency.on_lease_renewed()
         else:
             await self.replace(number)
         return live
+
+    def renew_in_thread(self) -> None:
+        """Renew the lease from a thread, while the event loop is blocked. A lost lease is left to the event loop."""
+        number, settings = self._context.number, self._context.settings
+
+        def renew(transaction: Transaction) -> bool:
+            now_ms = transaction.now_ms()
+            return transaction.lease_renew(number, now_ms, self._context.skew_ms, now_ms + settings.lock_ttl_ms)
+
+        sent_s = monotonic_s()
+        if self._store.write(renew).result() and self._context.number == number:
+            self._extend(sent_s)
+
+    def _extend(self, sent_s: float) -> None:
+        until_s = sent_s + self._context.settings.lock_ttl_ms / 1000
+        self._context.lease_until_s = max(self._context.lease_until_s, until_s)
 
     async def replace(self, number: int) -> None:
         """Drop all runs and register again, after the lease of an instance number was lost."""

@@ -26,6 +26,7 @@ class ExecutorSlots:
 
     @asynccontextmanager
     async def _target_slot(self, name: str, on_wait: Callable[[bool], None]) -> AsyncIterator[None]:
+        """Hold a slot of a target. The last user removes the target's slots."""
         if not self._max_per_target:
             yield
             return
@@ -50,6 +51,7 @@ class _TargetSlots:
 
 @asynccontextmanager
 async def _hold(slots: asyncio.Semaphore | None, on_wait: Callable[[bool], None]) -> AsyncIterator[None]:
+    """Hold a slot. ``on_wait`` is called when a wait begins and ends."""
     if slots is None:
         yield
         return

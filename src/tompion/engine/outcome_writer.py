@@ -14,7 +14,6 @@ from tompion.engine.steps.result import StepResult
 from tompion.engine.steps.settle import SettleStep
 from tompion.engine.store_future import await_store
 from tompion.model.rows import HeldRun
-from tompion.model.run import RunId
 from tompion.plan.outcome import Outcome
 from tompion.runtime.clock import pause, wait
 from tompion.store.base import Store, Transaction
@@ -110,7 +109,7 @@ class OutcomeWriter:
                 if getattr(error, "retryable", False):
                     self._launcher.put_back(outcomes[index:])
                     raise
-                self._context.events.report_error(f"the outcome of {RunId(*outcome[:3])} cannot be written", error)
+                self._context.events.report_error(f"the outcome of {outcome.id} cannot be written", error)
 
     async def _write(self, outcomes: Sequence[Outcome]) -> None:
         result = await self._runner.run(lambda transaction: self._settle_step.settle(transaction, outcomes))

@@ -86,6 +86,7 @@ class ScheduleCache:
         return self._by_version
 
     def _load(self, transaction: Transaction, pairs: list[tuple[int, int]]) -> None:
+        """Compile versions into the cache, and remove the oldest if it is full."""
         while len(self._by_version) + len(pairs) > MAX_CACHED_SCHEDULES and self._by_version:
             oldest = next(iter(self._by_version))
             self._by_version.pop(oldest)

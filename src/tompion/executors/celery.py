@@ -98,6 +98,7 @@ class CeleryExecutor(Executor):
         self._thread.shutdown(wait=False)
 
     def _send(self, task: str, dag: Any, run_context: RunContext) -> None:
+        """Send the task of a run, unless an earlier attempt has sent it."""
         if run_context.attempt > 1 and self._follows and self._task_meta(run_context.delivery_id)["status"] != UNKNOWN:
             return
         queue = run_context.options.get("queue")
@@ -196,6 +197,7 @@ def _short_timeouts(timeout_s: float) -> dict[str, Any]:
 
 
 def _load_app(configured: Mapping[str, Any]) -> Celery:
+    """Return the configured Celery app, or a new one on the configured broker."""
     path, broker = configured.get("app"), configured.get("broker")
     if (path is None) == (broker is None):
         raise InvalidField("executors.celery.app", "expected either app, an import path, or broker, a URL")

@@ -15,7 +15,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from tompion.encoding.bounded_text import text_as_json, truncate
@@ -90,6 +90,7 @@ class CommandExecutor(Executor):
             raise
 
     async def _spawn(self, command: Command, run_context: RunContext) -> Process:
+        """Start the process of a run."""
         try:
             return await asyncio.create_subprocess_exec(
                 *command.argv,
@@ -104,6 +105,7 @@ class CommandExecutor(Executor):
             raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
 
     async def _wait(self, process: Process, dag: Any, run_context: RunContext) -> Completed:
+        """Send the input, read the output, and return the result of a process."""
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -113,7 +115,7 @@ class CommandExecutor(Executor):
         ]
         writing = asyncio.ensure_future(_write_input(process.stdin, document))
         try:
-            await self._wait_for_output(process, reading)
+            await self._wait_for_output(process, reading, run_context)
             out, err = [await reader for reader in reading]
             code = await process.wait()
         finally:
@@ -125,12 +127,16 @@ class CommandExecutor(Executor):
         error = truncate(f"{exit_text}: {err or out}".rstrip(": \n"), self._max_bytes)
         return Completed(RunState.FAILED, error=error, execution_id=f"pid {process.pid}")
 
-    async def _wait_for_output(self, process: Process, reading: Sequence[asyncio.Future[str]]) -> None:
+    async def _wait_for_output(
+        self, process: Process, reading: Sequence[asyncio.Future[str]], run_context: RunContext
+    ) -> None:
         """Wait until the output ends. Kill child processes that keep it open after the command has exited."""
         while process.returncode is None and (await asyncio.wait(reading, timeout=EXIT_POLL_S))[1]:
             pass
         if (await asyncio.wait(reading, timeout=OUTPUT_GRACE_S))[1]:
             _send(process, signal.SIGKILL)
+            if (await asyncio.wait(reading, timeout=OUTPUT_GRACE_S))[1]:  # a child in a session of its own
+                await asyncio.to_thread(_kill_descendants, environment_of(run_context))
 
     async def _kill(self, process: Process) -> None:
         """End the whole process group: SIGTERM, a grace period, SIGKILL."""
@@ -188,6 +194,15 @@ def environment_of(run_context: RunContext) -> dict[str, str]:
 def _send(process: Process, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def _kill_descendants(variables: Mapping[str, str]) -> None:
+    """Kill the processes with the environment of a run, also in other sessions, where /proc shows it."""
+    marks = {f"{name}={variables[name]}".encode() for name in ("TOMPION_KEY", "TOMPION_ATTEMPT")}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if marks <= set((folder / "environ").read_bytes().split(b"\x00")):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 async def _read_limited(stream: asyncio.StreamReader, limit: int) -> str:

@@ -120,6 +120,7 @@ class HttpExecutor(Executor):
         secrets: Sequence[str] = (),
         expect: Sequence[object] | None = None,
     ) -> Completed | Accepted:
+        """Send a request to a target and return the result of the response."""
         try:
             async with self._open_session().request(
                 request.method, target.url, data=request.body or None, headers=request.headers, allow_redirects=False
@@ -138,6 +139,7 @@ class HttpExecutor(Executor):
     def _interpret(
         self, status: int, headers: Mapping[str, str], text: str, expect: Sequence[object] | None
     ) -> Completed | Accepted:
+        """Return the result of a response, or raise if its status is not expected."""
         if expect is None and status == ACCEPTED:
             return Accepted(truncate(headers.get("Location") or "accepted", 500))
         rules = DEFAULT_EXPECT if expect is None else expect

@@ -33,10 +33,10 @@ _TYPE = re.compile(r"[a-z_][a-z0-9_]*(?: [a-z]+)*(?:\.[a-z_][a-z0-9_]*)?(?:\[\])
 
 
 class SqlValue(NamedTuple):
-    """The value of an option after substitution. A document is always sent as JSON."""
+    """The value of an option after substitution. With ``is_json``, it is sent as JSON even if it is text."""
 
     value: Any
-    document: bool
+    is_json: bool
 
 
 class PostgresExecutor(TransactionalExecutor):
@@ -76,6 +76,7 @@ class PostgresExecutor(TransactionalExecutor):
         raise LaunchRefused("the workflow's option done is neither 'taken' nor 'reported'")
 
     def _function(self, run_context: RunContext, values: RunValues) -> SqlCall:
+        """Return the call of a declared function."""
         name, args = run_context.options.get("function"), run_context.options.get("args", [])
         if not isinstance(name, str) or name not in self._functions:
             raise _undeclared_error("function", "functions", name)
@@ -87,10 +88,13 @@ class PostgresExecutor(TransactionalExecutor):
         elif len(types) != len(args):
             raise LaunchRefused(f"the function {name} takes {len(types)} arguments, and the workflow has {len(args)}")
         else:
-            arguments = [_argument(_option_value(arg, values), kind) for arg, kind in zip(args, types, strict=True)]
+            arguments = [
+                _argument(_option_value(arg, values), sql_type) for arg, sql_type in zip(args, types, strict=True)
+            ]
         return SqlCall(tuple(name.split(".")), tuple(arguments))
 
     def _row(self, name: Any, run_context: RunContext, values: RunValues) -> SqlCall:
+        """Return the insert into a declared table."""
         columns = run_context.options.get("columns")
         if not isinstance(name, str) or name not in self._tables:
             raise _undeclared_error("table", "tables", name)
@@ -154,26 +158,31 @@ def _placeholder_value(text: str, values: RunValues) -> Any:
     return compute()
 
 
-def _argument(sql_value: SqlValue, kind: str | None) -> SqlArgument:
+def _argument(sql_value: SqlValue, sql_type: str | None) -> SqlArgument:
     """Return a value as text, which the server casts to its type."""
     value = sql_value.value
-    if kind is None:
-        return SqlArgument(_text(value, document=sql_value.document))
-    element = kind.removesuffix("[]")
-    if element != kind and value is not None:
-        if not isinstance(value, list):
-            raise LaunchRefused(f"an argument of the type {kind} must be a list")
-        if element not in JSON_TYPES and any(isinstance(item, dict) for item in value):
-            return SqlArgument(json.dumps(value), element, SqlForm.RECORDS)
-        texts = tuple(_text(item, document=element in JSON_TYPES) for item in value)
-        return SqlArgument(texts, element, SqlForm.ARRAY)
-    if isinstance(value, dict) and kind not in JSON_TYPES | TEXT_TYPES:
-        return SqlArgument(json.dumps(value), kind, SqlForm.RECORD)
-    return SqlArgument(_text(value, document=sql_value.document or kind in JSON_TYPES), kind)
+    if sql_type is None:
+        return SqlArgument(_text(value, is_json=sql_value.is_json))
+    if sql_type.endswith("[]") and value is not None:
+        return _array_argument(value, sql_type)
+    if isinstance(value, dict) and sql_type not in JSON_TYPES | TEXT_TYPES:
+        return SqlArgument(json.dumps(value), sql_type, SqlForm.RECORD)
+    return SqlArgument(_text(value, is_json=sql_value.is_json or sql_type in JSON_TYPES), sql_type)
 
 
-def _text(value: Any, *, document: bool) -> str | None:
-    if value is None or (isinstance(value, str) and not document):
+def _array_argument(value: Any, sql_type: str) -> SqlArgument:
+    """Return a list as an array. A list with objects becomes records, unless the elements are JSON."""
+    element_type = sql_type.removesuffix("[]")
+    if not isinstance(value, list):
+        raise LaunchRefused(f"an argument of the type {sql_type} must be a list")
+    if element_type not in JSON_TYPES and any(isinstance(item, dict) for item in value):
+        return SqlArgument(json.dumps(value), element_type, SqlForm.RECORDS)
+    texts = tuple(_text(item, is_json=element_type in JSON_TYPES) for item in value)
+    return SqlArgument(texts, element_type, SqlForm.ARRAY)
+
+
+def _text(value: Any, *, is_json: bool) -> str | None:
+    if value is None or (isinstance(value, str) and not is_json):
         return value
     return json.dumps(value)
 

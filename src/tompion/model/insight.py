@@ -71,6 +71,7 @@ class Forecast:
 
 ProblemKind = Literal[
     "no_engine",
+    "overloaded",
     "skewed_clock",
     "clock_set_back",
     "unserved_queue",

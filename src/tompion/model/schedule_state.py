@@ -14,10 +14,10 @@ class ScheduleState(NamedTuple):
 
     All ticks up to ``cursor_s`` have been decided. ``next_fire_ms`` is when the engine must handle the schedule again,
     ``None`` for never (paused, closed, exhausted). ``carry`` is how the ticks up to ``carry_until_s`` are caught up
-    instead of by policy (after a resume). ``skips`` has the nominal times to skip, separated by commas. Adaptive
-    schedules have ``last_end_ms``, the end of their last run, and ``hints`` (:mod:`tompion.model.hint`).
-    ``zone_tables`` is the number of the time zone tables with which the next tick was planned
-    (:mod:`tompion.plan.zone_tables`).
+    instead of by policy (after a resume). ``skips`` has the nominal times to skip, separated by commas.
+    ``last_end_ms`` is the end of the last failed run, or of the last run of an adaptive schedule. Only adaptive
+    schedules have ``hints`` (:mod:`tompion.model.hint`). ``zone_tables`` is the number of the time zone
+    tables with which the next tick was planned (:mod:`tompion.plan.zone_tables`).
     """
 
     schedule_key: int

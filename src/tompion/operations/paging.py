@@ -7,6 +7,8 @@ from tompion.operations.context import OperationContext
 from tompion.operations.validation import check_text
 
 DEFAULT_PAGE = 50
+NEWEST = 1 << 60
+"""The default start of a list with the newest entries first. It is larger than every number in a page token."""
 MAX_FILTER_CHARS = 1_000
 
 

@@ -73,7 +73,7 @@ class OperationRunner:
             return
         for context in contexts:
             for (name, reason), number in context.counted.items():
-                labels = (self.metrics.namespace(context.namespace), reason) if reason else ()
+                labels = (self.metrics.namespace_label(context.namespace), reason) if reason else ()
                 self.metrics.count(name, number, labels)
                 if (name, reason) == ("runs_skipped", Reason.OVERLAP):
                     self.metrics.count("runs_skipped_overlap", number)

@@ -9,6 +9,7 @@ from datetime import datetime
 from tompion.encoding.instant import datetime_ms, datetime_s, wall_datetime
 from tompion.model.backfill import BackfillRow
 from tompion.model.hint import CONFLICTING_HINTS, Hint, Outlook
+from tompion.model.policy import OnResume
 from tompion.model.rows import AuditRow, ScheduleRow, VersionRow
 from tompion.model.run import OPEN, WAITING, Reason, RunRow, RunState, idempotency_key
 from tompion.model.schedule import (
@@ -88,12 +89,24 @@ def _next_run(state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> 
         return None, None
     if state.paused:
         return next(upcoming_ticks(state, compiled, now_ms), None), None
+    if _drops_next_tick(state, compiled):
+        tick = next(
+            (tick for tick in upcoming_ticks(state, compiled, now_ms) if tick > (state.carry_until_s or 0)), None
+        )
+        return tick, None if tick is None else compiled.fire_ms(tick)
     tick = edit.next_unskipped(state, compiled)
     if tick == state.next_nominal_s:
         return tick, state.next_fire_ms
     if tick is None or state.next_fire_ms is None:
         return tick, None
     return tick, compiled.fire_ms(tick) if compiled.allowed_seconds is None else tick * 1000
+
+
+def _drops_next_tick(state: ScheduleState, compiled: CompiledSchedule) -> bool:
+    """Return whether the next tick is one of a pause that was resumed without them. The engine drops it."""
+    tick, until_s = state.next_nominal_s, state.carry_until_s
+    is_dropped = state.carry == OnResume.SKIP and tick is not None and until_s is not None and tick <= until_s
+    return is_dropped and not compiled.is_sequential
 
 
 def outlook_view(row: ScheduleRow, state: ScheduleState, compiled: CompiledSchedule, now_ms: int) -> Outlook:

@@ -59,6 +59,7 @@ def read_keys(where: str, block: Mapping[str, Any], environment: Mapping[str, st
 
 
 def _key(where: str, field: str, name: str, environment: Mapping[str, str]) -> bytes:
+    """Return the signing key from an environment variable or a file."""
     if field == "secret_env":
         text = environment.get(name, "")
         if not text:

@@ -171,6 +171,7 @@ class Decision:
         return Reason.MIN_INTERVAL if too_soon else None
 
     def _apply(self, due: Due, overlap_decision: OverlapDecision, overlap: Overlap | None = None) -> None:
+        """Apply an overlap decision to a due tick."""
         if overlap_decision.supersede:
             self._supersede(overlap)
         if overlap_decision.cancel and self._take_back():
@@ -249,6 +250,7 @@ class Decision:
         self.runs.append(self._row(due, RunState.SKIPPED, reason, 0, None))
 
     def _row(self, due: Due, state: RunState, reason: Reason | None, attempt: int, due_ms: int | None) -> RunRow:
+        """Return the new run of a due tick."""
         compiled, now_ms = self.compiled, self.context.now_ms
         local_s, dst_adjustment = compiled.wall_time(due.nominal_s)
         return RunRow(

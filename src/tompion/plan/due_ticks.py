@@ -29,6 +29,7 @@ class DueLimits(NamedTuple):
     max_spread: int
     max_dropped_range_ticks: int
     lookahead_ms: int
+    tick_ms: int = 1_000
 
 
 class Due(NamedTuple):
@@ -275,7 +276,10 @@ class _Pass:
         taken = min(len(ticks), self.limits.max_catchup, self.budget)
         for tick in ticks[:taken]:
             self._start(tick, self.compiled.fire_ms(tick), Reason.CATCH_UP)
-        return None if taken == len(ticks) else (ticks[taken], None)
+        if taken == len(ticks):
+            return None
+        # The limit is per tick of the engine. Without a budget the schedule is due at once, and the rate decides.
+        return ticks[taken], self.now_ms + self.limits.tick_ms if taken == self.limits.max_catchup else None
 
     def _spread(self, ticks: list[int]) -> tuple[int, int | None] | None:
         taken = min(len(ticks), self.limits.max_spread)

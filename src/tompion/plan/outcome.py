@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tompion.model.policy import Policy
-from tompion.model.run import FINAL, Reason, RunChange, RunRow, RunState
+from tompion.model.run import FINAL, Reason, RunChange, RunId, RunRow, RunState
 from tompion.model.schedule_state import ScheduleState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.edit import after_run, replan_adaptive, reschedule_if_idle
@@ -47,6 +47,11 @@ class Outcome(NamedTuple):
     due_ms: int | None = None
     retry_after_ms: int = 0
     is_refused: bool = False
+
+    @property
+    def id(self) -> RunId:
+        """Return the identity of the run."""
+        return RunId(self.schedule_key, self.nominal_s, self.origin)
 
     @property
     def is_plain_success(self) -> bool:
@@ -126,6 +131,7 @@ def free_slot(
         successes=schedule_state.successes + (state == RunState.SUCCESS),
         failed=schedule_state.failed + failed,
         failures=schedule_state.failures + 1 if failed else 0 if state == RunState.SUCCESS else schedule_state.failures,
+        last_end_ms=now_ms if failed else schedule_state.last_end_ms,
     )
     if compiled is None or not compiled.is_sequential:
         return schedule_state

@@ -123,6 +123,7 @@ def _drop_reason(state: ScheduleState, policy: Policy, now_ms: int, *, automatic
 def _start(
     state: ScheduleState, changes: list[RunChange], started: list[RunRow], row: RunRow, context: DecisionContext
 ) -> ScheduleState:
+    """Start a waiting run, and return the state of its schedule."""
     leased, was = context.owner is not None, row.state
     row = row._replace(
         state=RunState.ENQUEUED,

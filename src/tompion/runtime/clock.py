@@ -35,6 +35,11 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+def monotonic_s() -> float:
+    """Return the monotonic clock, which event loops use, from a thread without one."""
+    return time.monotonic()
+
+
 def pause_thread(seconds: float) -> None:
     """Block the current thread."""
     time.sleep(seconds)

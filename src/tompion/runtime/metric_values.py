@@ -68,7 +68,7 @@ class Metrics:
             histogram.buckets[bisect_left(BOUNDS_S, seconds)] += number
             histogram.total_s += seconds * number
 
-    def namespace(self, name: str) -> str:
+    def namespace_label(self, name: str) -> str:
         """Return the label of a namespace."""
         if name in self._namespaces:
             return name

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from weakref import WeakSet
 
-from tompion.bootstrap.engine import build_engine, build_notifications
+from tompion.bootstrap.engine import Outbound, build_engine, build_notifier
 from tompion.bootstrap.store import STORES, open_store, unknown_store
 from tompion.bootstrap.targets import TargetChecker
 from tompion.bootstrap.telemetry import build_tracing
@@ -117,7 +117,7 @@ class _BaseApp:
         self._tracing: Tracing | None = None
         self._executors = executors or {}
         self._public_url = public_url
-        self._outbound = build_notifications(notifications or {}, self._settings)
+        self._outbound = Outbound(build_notifier(notifications or {}, self._settings))
         self._declarations = Declarations(queues[0])
         served = self._queues if engine else frozenset()
         self._check_target: TargetCheck | None = TargetChecker(self._executors, self._declarations.functions, served)
@@ -198,6 +198,7 @@ class _BaseApp:
             tracing.close()
 
     def _engine(self) -> Engine:
+        """Return the engine of this app."""
         assert self._store is not None
         engine = build_engine(
             self._store,

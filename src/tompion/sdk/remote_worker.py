@@ -121,6 +121,8 @@ class RemoteWorker:
         self._worker = await self._call(run_stubs.register_worker, name, queues=self._queues)
 
     async def _poll(self) -> None:
+        """Claim and start runs whenever there is capacity."""
+
         async def step() -> None:
             await self._has_capacity.wait()
             capacity = self._settings.max_active_launches - len(self._active)
@@ -137,6 +139,8 @@ class RemoteWorker:
         await self._repeat(step, "cannot claim runs")
 
     async def _heartbeat(self) -> None:
+        """Send heartbeats, and cancel the runs that the response names."""
+
         async def step() -> None:
             assert self._worker is not None
             await clock.pause(self._worker.heartbeat_ms / 1000)
@@ -216,6 +220,7 @@ class RemoteWorker:
                 self._idle.set()
 
     async def _run_function(self, assignment: Assignment, run: RunContext, signals: WorkerSignals) -> Completed:
+        """Run the function of an assignment within its time limit."""
         limit_s = None if assignment.max_execution_ms is None else assignment.max_execution_ms / 1000
         enter_run(run)
         running = asyncio.ensure_future(self._executor.run(None, run))

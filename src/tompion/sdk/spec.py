@@ -63,6 +63,9 @@ class Spec(SpecDocument):
 
     Every argument is optional and checked in the constructor, which raises :class:`~tompion.errors.InvalidSpec`. An
     instant is an aware :class:`~datetime.datetime` or a number of seconds since the epoch.
+
+    Methods take ``schedule_id``, on which ``H`` and jitter depend, and ``calendars``, because a spec has only the names
+    of its named calendars.
     """
 
     def __init__(  # noqa: PLR0913 - all fields of a spec, optional and by name
@@ -103,11 +106,11 @@ class Spec(SpecDocument):
 
     def next(self, after: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
         """Return the first tick later than ``after``, or ``None``."""
-        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).next_epoch(_down(after)))
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).next_epoch(_floor_s(after)))
 
     def prev(self, before: When, *, schedule_id: str = "", calendars: Calendars = ()) -> datetime | None:
         """Return the last tick earlier than ``before``, or ``None``."""
-        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).prev_epoch(_up(before)))
+        return _datetime(self.compile(schedule_id=schedule_id, calendars=calendars).prev_epoch(_ceil_s(before)))
 
     def between(
         self,
@@ -123,26 +126,28 @@ class Spec(SpecDocument):
         Raise :class:`~tompion.errors.LimitExceeded` if there are more than ``limit``.
         """
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        epochs = list(islice(ticks.between_epochs(_up(start), _down(end)), _count(limit) + 1))
+        epochs = list(islice(ticks.between_epochs(_ceil_s(start), _floor_s(end)), _checked_count(limit) + 1))
         if len(epochs) > limit:
             raise LimitExceeded(
                 f"more than {limit} ticks between {start} and {end}: use a larger limit= or a shorter range"
             )
-        return [datetime_s(tick) for tick in epochs]
+        return [datetime_s(epoch) for epoch in epochs]
 
     def upcoming(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[datetime]:
         """Return the next ``n`` ticks later than ``after`` (default: now)."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return [datetime_s(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _count(n))]
+        return [
+            datetime_s(tick) for tick in islice(ticks.between_epochs(_now_or(after) + 1, HORIZON), _checked_count(n))
+        ]
 
     def occurrences(
         self, n: int, after: When | None = None, *, schedule_id: str = "", calendars: Calendars = ()
     ) -> list[Tick]:
         """Return the next ``n`` ticks with their wall time, fire time and DST adjustment."""
         ticks = self.compile(schedule_id=schedule_id, calendars=calendars)
-        return list(islice(occurrences(self, ticks, _now_or(after), schedule_id), _count(n)))
+        return list(islice(occurrences(self, ticks, _now_or(after), schedule_id), _checked_count(n)))
 
     def explain(self) -> str:
         """Return the spec in plain English."""
@@ -199,14 +204,15 @@ class Spec(SpecDocument):
         return cls.from_dict(data)
 
 
-def _count(n: int) -> int:
+def _checked_count(n: int) -> int:
+    """Return the checked number of ticks."""
     if type(n) is not int or n < 0:
         raise InvalidInput(f"{display(n)} ticks: expected a whole number of 0 or more")
     return n
 
 
 def _now_or(when: When | None) -> int:
-    return floor(SystemClock().now()) if when is None else _down(when)
+    return floor(SystemClock().now()) if when is None else _floor_s(when)
 
 
 def _datetime(epoch: int | None) -> datetime | None:
@@ -232,11 +238,11 @@ def _is_finite(number: float) -> bool:
         return False
 
 
-def _down(when: When) -> int:
+def _floor_s(when: When) -> int:
     """Return the last whole second that is not after an instant."""
     return floor(_seconds(when))
 
 
-def _up(when: When) -> int:
+def _ceil_s(when: When) -> int:
     """Return the first whole second that is not before an instant."""
     return ceil(_seconds(when))

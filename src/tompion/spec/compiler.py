@@ -214,6 +214,7 @@ class _Compiler:
         return self._without_excluded(IntervalTicks(interval.every_s, interval.offset_s, self._zone))
 
     def _rrule(self, path: str, text: str) -> Ticks:
+        """Compile a recurrence rule."""
         zone, start = self._zone, None
         if self._spec.start_at is not None:
             instant = first_instant(read_moment(self._spec.start_at, field="start_at"), zone)
@@ -231,6 +232,7 @@ class _Compiler:
         return WallSource(rrule_without(rule, self._excluded), zone, self._policy.rule_for(rule.wildcard))
 
     def _times(self) -> list[Ticks]:
+        """Compile one-shot times: instants and wall times separately."""
         moments = [read_moment(text, field=f"times[{index}]") for index, text in enumerate(self._spec.times)]
         instants = tuple(moment.seconds for moment in moments if moment.kind == "instant")
         locals_ = tuple(moment.seconds for moment in moments if moment.kind != "instant")

@@ -106,6 +106,7 @@ def _choice(path: str, choices: tuple[str, ...]) -> Callable[[Any], str]:
 
 
 def _read_interval(value: object, path: str) -> IntervalDocument:
+    """Return a checked interval."""
     if isinstance(value, IntervalDocument):
         value = {"every": value.every_s, "offset": value.offset_s, "anchor": value.anchor}
     elif isinstance(value, str):
@@ -177,6 +178,7 @@ def _read_window(value: object, path: str) -> WindowDocument:
 
 
 def _read_exclude(value: object) -> ExcludeDocument:
+    """Return checked exclusions."""
     names = tuple(field.name for field in fields(ExcludeDocument))
     if isinstance(value, ExcludeDocument):
         value = {name: getattr(value, name) for name in names}

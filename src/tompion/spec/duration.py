@@ -66,6 +66,7 @@ def duration_text(seconds: int) -> str:
 
 
 def _from_text(text: str, field: str) -> Fraction:
+    """Return the seconds of a duration such as ``90``, ``1h30m`` or ``PT5M``."""
     if len(text) > MAX_TEXT_CHARS:
         raise InvalidSpec(f"a duration of {len(text)} characters", field=field, expected=f"at most {MAX_TEXT_CHARS}")
     if text.isascii() and text.isdigit() and len(text) <= 12:

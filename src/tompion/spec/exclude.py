@@ -66,6 +66,7 @@ def _excluded_calendar(
 
 
 def _window(window: WindowDocument, zone: Zone, path: str) -> tuple[int, int]:
+    """Return the first instant of a window and the first one after it."""
     begin_moment = read_moment(window.begin, field=f"{path}.from")
     end_moment = read_moment(window.end, field=f"{path}.to")
     begin = first_instant(begin_moment, zone)

@@ -82,6 +82,7 @@ def _up_to_24(data: bytes) -> int:
 
 
 def _long(data: bytes) -> int:
+    """Return the hash of more than 24 bytes."""
     size = len(data)
     h, g = size, _C1 * size & _MASK
     f = g

@@ -89,6 +89,7 @@ def _read_dates(value: Mapping[str, Any], path: str) -> tuple[str, ...]:
 
 
 def _look_up(country: str, subdivision: str | None, first: int, last: int, path: str) -> tuple[tuple[str, ...], str]:
+    """Return the holidays of a country and the version of the library."""
     try:
         library = import_module("holidays")
     except ImportError:

@@ -123,6 +123,7 @@ def _end(event: _Event, start: _Stamp, length: int) -> _Stamp:
 
 
 def _length(event: _Event) -> int:
+    """Return the length of an event in seconds."""
     assert event.start is not None
     start, end = event.start, event.end
     if end is None:
@@ -166,6 +167,7 @@ def _starts(event: _Event, until: int) -> Iterator[_Stamp]:
 
 
 def _events(text: str) -> Iterator[_Event]:
+    """Yield the events of a calendar file."""
     event: _Event | None = None
     nested = 0  # an alarm inside an event has its own properties
     seen = False
@@ -193,6 +195,7 @@ def _events(text: str) -> Iterator[_Event]:
 
 
 def _set(event: _Event, name: str, parameters: str, value: str, number: int) -> None:
+    """Set the property of an event. Unknown properties are ignored."""
     if name == "DTSTART":
         event.start = _stamp(value, parameters, number)
     elif name == "DTEND":
@@ -219,6 +222,7 @@ def _set(event: _Event, name: str, parameters: str, value: str, number: int) -> 
 
 
 def _stamp(value: str, parameters: str, number: int) -> _Stamp:
+    """Return a date or time of a calendar file."""
     match = _STAMP.fullmatch(value)
     if match is None:
         raise _unreadable(number, f"{display(value)} is not a date or time")

@@ -91,6 +91,7 @@ def _check_ticks_exist(spec: SpecDocument, ticks: Ticks, now: int) -> Iterator[F
 
 
 def _check_day_fields(field: str, rule: CronRule, dialect: Dialect) -> Iterator[Finding]:
+    """Warn of cron strings that restrict both the day of month and the weekday."""
     month_day, weekday = rule.day_of_month, rule.day_of_week
     if rule.either_day:
         yield Finding(
@@ -154,6 +155,7 @@ def _check_steps(field: str, rule: CronRule) -> Iterator[Finding]:
 
 
 def _check_step(field: str, part: Field, item: Item, rule: CronRule) -> Iterator[Finding]:
+    """Warn of a step that does not divide its cycle."""
     unit, enclosing_unit, cycle = _UNITS[part.kind], _ENCLOSING_UNITS[part.kind], _CYCLE_LENGTHS.get(part.kind)
     values = range(item.first, item.last + 1, item.step)
     if len(values) == 1:
@@ -189,6 +191,7 @@ def _cycle_repeats(part: Field, rule: CronRule) -> bool:
 def _check_clock_changes(
     spec: SpecDocument, now: int, schedule_id: str, calendars: Iterable[NamedCalendar]
 ) -> Iterator[Finding]:
+    """Warn of ticks that the next clock changes move, skip or repeat."""
     sources, bounded = compile_sources(spec, schedule_id=schedule_id, calendars=calendars)
     messages: set[str] = set()
     for path, source in sources:
@@ -261,6 +264,7 @@ def _check_idle_sources(spec: SpecDocument, schedule_id: str, calendars: Iterabl
 
 
 def _check_density(spec: SpecDocument, ticks: Ticks, now: int, min_interval_s: int | None) -> Iterator[Finding]:
+    """Warn of ticks that are closer than the minimum, or too close for the jitter."""
     sample = list(islice(ticks.between_epochs(now + 1, 1 << 62), MAX_DENSITY_SAMPLE))
     gaps = [(later - earlier, earlier) for earlier, later in pairwise(sample)]
     if not gaps:

@@ -158,6 +158,11 @@ class Store(ABC):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call ``wake`` (from any thread) when something has become due. Return a function that unsubscribes."""
 
+    @property
+    def knows_presence(self) -> bool:
+        """Return whether the store can show that a process has ended."""
+        return False
+
     def hold_presence(self, instance_id: int) -> None:  # noqa: B027 - a store without locks does nothing
         """Hold a lock for an instance of this process. It ends with the process."""
 

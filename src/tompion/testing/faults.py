@@ -66,6 +66,11 @@ class FaultyStore(Store):
         """Forward notifications of the store while the instance is alive."""
         return self._store.subscribe(lambda: None if self.dead else wake())
 
+    @property
+    def knows_presence(self) -> bool:
+        """Return whether the store can show that a process has ended."""
+        return self._store.knows_presence
+
     def hold_presence(self, instance_id: int) -> None:
         """Hold the lock of an instance while it is alive."""
         if not self.dead:
@@ -91,6 +96,7 @@ class FaultyStore(Store):
         """Do nothing. Other instances use the store."""
 
     def _call(self, kind: str, send: Callable[[bool], Future[T]]) -> Future[T]:
+        """Send a call with the fault that the plan has for it."""
         if self.dead:
             return Future()  # a dead instance never gets a result
         frozen_s = 0.0 if self._frozen_in is None else self._frozen_until_s - self._frozen_in.time()

@@ -67,6 +67,7 @@ class WebUI:
         await (self._app if response is None else response)(scope, receive, send)
 
     def _response(self, scope: Any) -> Response | None:
+        """Return the response of the web UI, or ``None`` for a path of the API."""
         path: str = scope["path"]
         if path.startswith(API_PREFIXES):
             return None

@@ -18,7 +18,7 @@ import pytest
 from tests.conformance.api.test_authentication import SecuredService
 from tests.conformance.api.test_system_endpoints import HOURLY, Listening, ask
 from tests.support.service import SECONDS, Http, Served, runner_of, serve_runner
-from tompion.api.rest import app, sse
+from tompion.api.rest import app, health_endpoints, sse
 from tompion.api.rest.server import slow_clients
 from tompion.client import Client
 from tompion.errors import InvalidField, StoreError, StoreUnavailable, TompionError
@@ -260,6 +260,39 @@ def test_a_request_times_out_when_the_store_does_not_answer(monkeypatch: pytest.
         store.silent.set()
         with pytest.raises(StoreUnavailable, match="has not answered"):
             client.schedules.list()
+    store.close()
+
+
+class Locked(SqliteStore):
+    """A store that another program has locked for writes."""
+
+    locked = False
+
+    def write(self, work: Work[Any]) -> Future[Any]:
+        return Future() if self.locked else super().write(work)
+
+
+def test_a_change_times_out_when_the_store_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a trigger had no answer within 15 s, and ``/readyz`` was green."""
+    monkeypatch.setattr(app, "MAX_WRITE_S", 0.1)
+    monkeypatch.setattr(health_endpoints, "MAX_WRITE_PROBE_S", 0.1)
+    store = Locked(tmp_path / "jobs.db")
+    served = Served(runner_of(store))
+    http = Http(served.url)
+    assert http("PUT", ONE, HOURLY).status == 201
+    assert http("GET", "/readyz").status == 200
+    store.locked = True
+    assert http("GET", ONE).status == 200
+    answer = http("POST", f"{ONE}/trigger", {})
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (503, "store_unavailable", True)
+    ready = http("GET", "/readyz")
+    assert (ready.status, ready.json["problems"]) == (
+        503,
+        ["the store has not accepted a write within 0 s: it is locked or overloaded"],
+    )
+    assert http("GET", "/healthz").status == 200
+    http.close()
+    served.close()
     store.close()
 
 

@@ -130,6 +130,20 @@ def test_every_response_has_an_example_and_a_schema() -> None:
                 assert content["schema"] != {"type": "object"} or path.endswith("/openapi.json"), (method, path)
 
 
+def test_queues_and_tokens_of_workers_are_lists_of_text() -> None:
+    schemas = [
+        (path, name, schema)
+        for path, methods in DOCUMENT["paths"].items()
+        if "/workers" in path and "requestBody" in methods.get("post", {})
+        for name, schema in methods["post"]["requestBody"]["content"]["application/json"]["schema"][
+            "properties"
+        ].items()
+        if name in ("queues", "tokens")
+    ]
+    assert schemas
+    assert [item for item in schemas if item[2] != {"type": "array", "items": {"type": "string"}}] == []
+
+
 def test_error_statuses_are_listed_per_operation() -> None:
     def problems(method: str, path: str) -> set[int]:
         return {int(status) for status in DOCUMENT["paths"][path][method]["responses"] if int(status) >= 400}

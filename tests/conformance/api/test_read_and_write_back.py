@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]  # it has no annotations
 
 from tests.support.command_line import CommandLine, run
 from tests.support.schedule_documents import CALENDAR, DATES, DOCUMENTS, WORKFLOW, WORKFLOW_ID, Document
@@ -94,15 +95,16 @@ class Python(Interface):
 class Commands(Interface):
     """Commands that print a document and read it from a file."""
 
-    def __init__(self, where: tuple[str, ...], home: Path) -> None:
+    def __init__(self, where: tuple[str, ...], home: Path, output: str) -> None:
         self._where = where
-        self._file = home / "report.json"
+        self._file = home / f"report.{output}"
+        self._output = output
 
     def put(self, schedule_id: str, document: Document) -> Document:
         if "conflict_token" in document:
             self._file.write_text(self._print("schedules", "get", schedule_id), encoding="utf-8")
         else:
-            self._file.write_text(json.dumps(document), encoding="utf-8")
+            self._file.write_text(json.dumps(document), encoding="utf-8")  # which is YAML, too
         written: Document = self._read("schedules", "put", schedule_id, "-f", str(self._file))
         return written
 
@@ -115,19 +117,23 @@ class Commands(Interface):
 
     def _read(self, *words: str) -> Any:
         text = self._print(*words)
-        return json.loads(text)
+        return json.loads(text) if self._output == "json" else yaml.safe_load(text)
 
     def _print(self, *words: str) -> str:
-        result = run([*words, *self._where, "-o", "json"])
+        result = run([*words, *self._where, "-o", self._output])
         assert (result.code, result.err) == (0, ""), words
         return result.out
 
 
 def test_writing_back_what_was_read_changes_nothing(interface: SyncMethods, tmp_path: Path) -> None:
     if isinstance(interface, CommandLine):
-        check_corpus(Commands(interface._where, tmp_path), interface)
+        check_corpus(Commands(interface._where, tmp_path, "json"), interface)
     else:
         check_corpus(Python(interface), interface)
+
+
+def test_writing_back_yaml_changes_nothing(url: str, tmp_path: Path) -> None:
+    check_corpus(Commands(("--url", url), tmp_path, "yaml"), CommandLine("--url", url))
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "PUT with If-Match"])

@@ -257,3 +257,16 @@ def test_a_command_can_be_a_list() -> None:
     executor = CommandExecutor({"commands": {"it": python("print('worked')")}}, SITE)
     completed = asyncio.run(executor.run(None, launch_of({"command": "it"})))
     assert (completed.state, completed.result) == (RunState.SUCCESS, '"worked"')
+
+
+def test_child_in_a_session_of_its_own_does_not_outlive_its_command(tmp_path: Path) -> None:
+    """Regression: the run was ``TIMED_OUT`` although the command had exited with 0, and the child kept running."""
+    pid = tmp_path / "pid"
+    code = (
+        "import subprocess, sys; "
+        f"child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'], start_new_session=True); "
+        f"open({str(pid)!r}, 'w').write(str(child.pid)); print('done')"
+    )
+    assert run_command(code, timeout_ms=60_000).state is RunState.SUCCESS
+    state = Path(f"/proc/{pid.read_text()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "ZX"

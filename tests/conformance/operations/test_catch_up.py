@@ -335,3 +335,12 @@ def test_a_fixed_delay_counts_from_the_end_of_the_run(bench: Bench) -> None:
     assert worker.tick() == []
     bench.go("08:06")
     assert worker.tick() == ["08:06"]
+
+
+def test_next_run_after_a_resume_that_skips_is_not_in_the_past(bench: Bench) -> None:
+    """Regression: the answer named a tick of the pause, which the engine drops."""
+    bench.create()
+    bench.pause()
+    bench.go("08:05:30")
+    resumed = bench.resume(on_resume="skip")
+    assert f"{resumed.next_run_at:%H:%M:%S} {resumed.next_fire_at:%H:%M:%S}" == "08:06:00 08:06:00"

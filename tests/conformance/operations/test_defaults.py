@@ -10,7 +10,7 @@ import pytest
 from tests.support.operations import FUNCTION, Bench
 from tompion.config.settings import Settings
 from tompion.contract.json import encode
-from tompion.errors import InvalidInput
+from tompion.errors import InvalidField, InvalidInput
 from tompion.model.policy import CatchUp, Overlap, Policy
 from tompion.model.schedule import Schedule
 from tompion.operations.schedules import crud, history
@@ -79,3 +79,12 @@ def test_a_new_default_does_not_change_an_unchanged_declaration(bench: Bench) ->
     assert set(again.drift) == {"overlap_policy", "catchup_policy", "jitter_ms", "min_interval_ms"}
     changed = bench.ask(declare, "report", **BASE, description="new")
     assert (changed.outcome, default_fields(changed.schedule)) == ("updated", ("queue", "coalesce", 2_000, 5_000))
+
+
+def test_a_time_limit_above_the_maximum_of_the_service_is_rejected(bench: Bench) -> None:
+    """Thirty minutes by default, or what the service configures."""
+    assert bench.create(max_execution_ms=1_800_000).max_execution_ms == 1_800_000
+    with pytest.raises(InvalidField, match=r"max_execution_ms: 1800001; expected at most 1800000"):
+        bench.ask(crud.patch, "report", max_execution_ms=1_800_001)
+    bench.settings = replace(bench.settings, max_execution_ms=7_200_000)
+    assert bench.ask(crud.patch, "report", max_execution_ms=7_200_000).max_execution_ms == 7_200_000

@@ -110,3 +110,24 @@ def test_a_clock_that_was_set_back_is_a_problem(bench: Bench) -> None:
     assert bench.ask(problems.problems, namespace="other").problems[0].kind != "clock_set_back"
     bench.clock.set(at("09:00") + 86_400)
     assert "clock_set_back" not in problem_kinds(bench)
+
+
+def test_an_overloaded_engine_is_a_problem(bench: Bench) -> None:
+    bench.create()
+    bench.go("08:02:00")
+    bench.write(lambda t: t.instance_insert("engine", "1.0", t.now_ms(), t.now_ms() + 900_000))
+    assert "overloaded" not in problem_kinds(bench)
+    bench.go("08:03:00")
+    problem = problem_kinds(bench)["overloaded"]
+    assert problem.text == "1 schedule overdue for more than 90 s; add instances, or spread the ticks"
+    assert f"{problem.since:%H:%M}" == "08:01"
+
+
+def test_a_failing_schedule_has_the_time_of_its_last_failure(bench: Bench) -> None:
+    """Regression: ``since`` was null for every schedule that is not adaptive."""
+    worker = bench.worker()
+    bench.create()
+    bench.go("08:01:01")
+    worker.tick()
+    worker.settle(RunState.FAILED)
+    assert f"{problem_kinds(bench)['failing'].since:%H:%M:%S}" == "08:01:01"

@@ -36,6 +36,7 @@ from tompion.api.auth.authenticator import CredentialAuthenticator, Credentials
 from tompion.api.temporal.dispatcher import Dispatcher, bind
 from tompion.api.temporal.errors import Code, GrpcError
 from tompion.api.temporal.system_service import METHODS, WORKFLOW_SERVICE
+from tompion.config.settings import Settings
 from tompion.errors import StoreUnavailable
 from tompion.operations.context import OperationContext
 from tompion.operations.resources.api_keys import create_key
@@ -48,14 +49,19 @@ Scenario = Callable[[Dispatcher, Direct], Awaitable[Any]]
 
 
 def run_scenario(
-    scenario: Scenario, *namespaces: str, keys: bool = False, read_only: bool = False, per_s: int = 0
+    scenario: Scenario,
+    *namespaces: str,
+    keys: bool = False,
+    read_only: bool = False,
+    per_s: int = 0,
+    settings: Settings | None = None,
 ) -> Any:
     """Run a scenario with a dispatcher on an empty store."""
 
     async def run() -> Any:
         store = SqliteStore()
         try:
-            runner = runner_of(store)
+            runner = runner_of(store, settings)
             authenticator = CredentialAuthenticator(ApiKeyCache(runner)) if keys else None
             dispatcher = dispatcher_for(
                 runner, *namespaces, authenticator=authenticator, read_only=read_only, per_s=per_s
@@ -379,6 +385,26 @@ def test_200_concurrent_creates_are_all_stored() -> None:
 
 
 # --- lists ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "TemporalSchedulePaused = false"])
+def test_a_smaller_max_page_limits_pages_and_does_not_reject_them(query: str) -> None:
+    async def scenario(dispatcher: Dispatcher, direct: Direct) -> tuple[list[list[str]], int]:
+        for number in range(5):
+            await send(dispatcher, create(f"s-{number}", f"r-{number}"))
+        pages: list[list[str]] = []
+        token = b""
+        while not pages or token:
+            request = ListSchedulesRequest(namespace="default", query=query, next_page_token=token)
+            response = ListSchedulesResponse.FromString(await send(dispatcher, request))
+            pages.append([schedule.schedule_id for schedule in response.schedules])
+            token = response.next_page_token
+        count = await send(dispatcher, CountSchedulesRequest(namespace="default", query=query))
+        return pages, CountSchedulesResponse.FromString(count).count
+
+    pages, count = run_scenario(scenario, settings=Settings(max_page=2))
+    assert pages == [["s-0", "s-1"], ["s-2", "s-3"], ["s-4"]]
+    assert count == 5
 
 
 def test_pages_of_a_filtered_list_hold_every_match_once() -> None:

@@ -112,6 +112,7 @@ def test_options_and_set_override_the_definition_file(name: str, text: str) -> N
     [
         '{"spec": {"cron": "@daily"}, "function": "tasks:a"}',
         'cron = "@daily"\nfunction = "x:y"',
+        'cron: "@daily"\nfunction: x:y\n',
     ],
 )
 def test_a_definition_can_be_read_from_standard_input(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +135,27 @@ def test_the_json_of_get_can_be_put_again() -> None:
     assert read("schedules", "put", "report", "--file", "again.json") == output
 
 
+def test_a_yaml_file_has_the_same_values_as_json() -> None:
+    """YAML would read a time without quotes as a datetime."""
+    Path("report.yaml").write_text(
+        "times: [2027-06-01T12:00:00Z]\nstart_at: 2027-01-01\nfunction: tasks:a\npayload: {n: 1}"
+    )
+    created = read("schedules", "put", "report", "-f", "report.yaml")
+    assert (created["times"], created["start_at"]) == (["2027-06-01T12:00:00Z"], "2027-01-01")
+    assert created["payload"] == {"n": 1}
+    Path("again.yml").write_text(run(["schedules", "get", "report", "-o", "yaml"]).out)
+    assert read("schedules", "put", "report", "-f", "again.yml") == created
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("a.yaml", "cron: [", "--file a.yaml: not YAML: while parsing"),
+        ("a.yaml", "- 1", "--file: expected an object with fields, got a list"),
+        ("a.yaml", "!!python/name:os.system", "--file a.yaml: not YAML: could not determine a constructor"),
         ("a.toml", "cron: 1", "--file a.toml: not TOML"),
         ("a.json", "cron: 1", "--file a.json: not JSON"),
-        ("-", "nothing", "--file -: not TOML"),
+        ("-", "nothing", "--file -: not JSON, YAML or TOML"),
     ],
 )
 def test_an_unreadable_file_is_a_one_line_error(

@@ -163,6 +163,16 @@ def test_the_defaults_of_schedules_come_from_a_file_and_from_the_environment(tmp
     assert effective(result, "limits.default_jitter_ms") == (700, "DEFAULT_JITTER_MS")
 
 
+@pytest.mark.parametrize("name", ["default_overlap_policy", "limits.default_overlap_policy", "default-overlap-policy"])
+def test_a_pair_may_set_a_word(name: str) -> None:
+    """Regression: ``--set default_overlap_policy=queue`` expected a whole number."""
+    result = load({}, pairs=[f"{name}=queue", "default_catchup_policy=coalesce"])
+    assert result.settings.default_overlap_policy is Overlap.QUEUE
+    assert result.settings.default_catchup_policy is CatchUp.COALESCE
+    with pytest.raises(InvalidInput, match="it must be one of skip, allow"):
+        load({}, pairs=[f"{name}=sometimes"])
+
+
 def test_an_unknown_policy_names_its_origin() -> None:
     with pytest.raises(
         InvalidInput, match=r"DEFAULT_OVERLAP_POLICY: limits.default_overlap_policy.* 'wait'.*skip, allow"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tompion.config.settings import ENUM_SETTINGS, MAX_VALUES, MAY_BE_ZERO, Settings
+from tompion.config.settings import ENUM_SETTINGS, MAX_DURATION_MS, MAX_FIELD_VALUES, MAX_VALUES, MAY_BE_ZERO, Settings
 from tompion.errors import InvalidInput
 from tompion.model.policy import CatchUp, Overlap
-from tompion.operations.schedules.schedule_document import DURATIONS
+from tompion.operations.schedules.schedule_document import DURATIONS, NULLABLE_DURATIONS
 from tompion.spec.document import MAX_JITTER_MS
 
 NAMES = [field.name for field in fields(Settings)]
@@ -64,8 +64,29 @@ def test_a_policy_may_be_an_alias() -> None:
 
 
 def test_default_limits_match_the_limits_of_a_schedule() -> None:
-    assert {"default_jitter_ms": MAX_JITTER_MS, "min_interval_ms": DURATIONS["min_interval_ms"][1]} == MAX_VALUES
+    assert {
+        "default_jitter_ms": MAX_JITTER_MS,
+        "min_interval_ms": DURATIONS["min_interval_ms"][1],
+        "max_execution_ms": NULLABLE_DURATIONS["max_execution_ms"][1],
+    } == MAX_FIELD_VALUES
     for name, most in MAX_VALUES.items():
         beyond: dict[str, Any] = {name: most + 1}
         with pytest.raises(InvalidInput, match=f"{name} is .* at most {most}"):
             Settings(**beyond)
+
+
+@pytest.mark.parametrize("value", [0, 1, 499])
+def test_a_grace_period_in_which_no_engine_can_fire_is_rejected(value: int) -> None:
+    """Regression: with ``misfire_grace_ms=0`` every tick was missed."""
+    with pytest.raises(InvalidInput, match=f"misfire_grace_ms is {value}: it must be a whole number of at least 500"):
+        Settings(misfire_grace_ms=value)
+    assert Settings(misfire_grace_ms=500).misfire_grace_ms == 500
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("_ms")])
+def test_a_duration_beyond_the_range_of_dates_is_rejected(name: str) -> None:
+    """Regression: ``lookahead_ms`` of 10^18 was accepted, and lists of runs failed."""
+    most = MAX_VALUES.get(name, MAX_DURATION_MS)
+    beyond: dict[str, Any] = {name: most + 1}
+    with pytest.raises(InvalidInput, match=f"{name} is {most + 1}: it must be at most {most}"):
+        Settings(**beyond)

@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from tests.unit.engine.harness import BEGIN, EngineHarness, LoopClock
+from tompion.config.settings import Settings
+from tompion.engine.steps.result import StepResult
+from tompion.model.rows import DueNow
 from tompion.runtime.clock import pause
 from tompion.testing.faults import Fault, FaultyStore, InjectedFault
 
@@ -95,5 +98,51 @@ def test_wrong_clock_is_a_problem(harness: EngineHarness) -> None:
         await pause(5)
         (problem,) = engine.health.problems()
         assert "by 3600000 ms" in problem
+
+    harness.run(scenario)
+
+
+def test_engine_that_cannot_keep_up_is_a_problem(harness: EngineHarness) -> None:
+    """Regression: ``/readyz`` was green while schedules missed more than a hundred ticks in a row."""
+    harness.create(catchup_policy="fire_immediately")
+
+    async def scenario() -> None:
+        engine = harness.engine(Settings(overloaded_after_ms=20_000, tick_ms=1_000))
+        await engine.start()
+
+        async def too_slow(due: DueNow, limit: int) -> tuple[int, bool]:
+            return 0, False
+
+        engine.finder._run_lower_priority_steps = too_slow  # type: ignore[method-assign]  # it has no time for them
+        engine.finder.fire_step.on_time = lambda transaction, limit: StepResult()  # type: ignore[method-assign]  # nor for these
+        await pause(75)
+        assert engine.health.problems() == []
+        assert engine.events.metrics.gauges["overdue_seconds"]() > 10
+        await pause(15)
+        (problem,) = engine.health.problems()
+        assert problem.startswith("the engine is overloaded: for ")
+
+    harness.run(scenario)
+
+
+def test_full_store_is_a_problem_at_once(harness: EngineHarness) -> None:
+    """Regression: ``/readyz`` was green on a full disk for as long as it could be read."""
+    harness.create()
+    full = [False]
+
+    def fault(kind: str) -> InjectedFault:
+        return InjectedFault(Fault.DISK_FULL if full[0] and kind == "write" else Fault.NONE)
+
+    async def scenario() -> None:
+        engine = harness.engine(store=FaultyStore(harness.store, fault, lambda: None))
+        await engine.start()
+        await pause(10)
+        full[0] = True
+        await pause(21)
+        (problem,) = engine.health.problems()
+        assert problem.startswith("the engine cannot fire schedules: StoreUnavailable")
+        full[0] = False
+        await pause(5)
+        assert engine.health.problems() == []
 
     harness.run(scenario)

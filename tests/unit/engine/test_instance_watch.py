@@ -20,6 +20,10 @@ class PresenceStore(FaultyStore):
         self.absent: set[int] = set()
         self.lost: set[int] = set()
 
+    @property
+    def knows_presence(self) -> bool:
+        return True
+
     def is_present(self, instance_id: int) -> bool:
         return instance_id not in self.lost
 

@@ -115,7 +115,7 @@ def test_run_times_out_without_a_report(harness: EngineHarness, target: Remote) 
 
 def test_run_is_launched_again_when_its_heartbeats_stop(harness: EngineHarness, target: Remote) -> None:
     """It is launched with the same key."""
-    harness.create(function=None, workflow_id="flow", cron="1 8 * * *", max_execution_ms=3_600_000)
+    harness.create(function=None, workflow_id="flow", cron="1 8 * * *", max_execution_ms=1_800_000)
 
     async def scenario() -> None:
         await harness.engine().start()
@@ -132,7 +132,7 @@ def test_run_is_launched_again_when_its_heartbeats_stop(harness: EngineHarness, 
 
 
 def test_accepted_run_survives_its_engine(harness: EngineHarness, target: Remote) -> None:
-    harness.create(function=None, workflow_id="flow", cron="1 8 * * *", max_execution_ms=3_600_000)
+    harness.create(function=None, workflow_id="flow", cron="1 8 * * *", max_execution_ms=1_800_000)
 
     async def scenario() -> None:
         first = harness.engine()
@@ -152,7 +152,7 @@ def test_accepted_run_survives_its_engine(harness: EngineHarness, target: Remote
 @pytest.mark.parametrize(("overlap", "end"), [("cancel_other", "cancel job-1"), ("terminate_other", "terminate job-1")])
 def test_next_tick_ends_a_run_at_its_target(harness: EngineHarness, target: Remote, overlap: str, end: str) -> None:
     harness.create(
-        function=None, workflow_id="flow", cron="1,2 8 * * *", overlap_policy=overlap, max_execution_ms=3_600_000
+        function=None, workflow_id="flow", cron="1,2 8 * * *", overlap_policy=overlap, max_execution_ms=1_800_000
     )
 
     async def scenario() -> None:

@@ -15,6 +15,7 @@ from tests.unit.engine.test_instance_watch import PresenceStore
 from tompion.api.metrics import COUNTERS, HISTOGRAMS, MetricsExporter
 from tompion.config.settings import Settings
 from tompion.engine.engine import Engine
+from tompion.engine.loop_watchdog import LoopWatchdog
 from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed, RunContext
 from tompion.model.run import RunState
@@ -253,6 +254,14 @@ def test_lost_lease_is_counted(harness: EngineHarness) -> None:
     assert number(cut_off, "tompion_leases_lost_total") == 1
 
 
+def test_blocked_event_loop_is_counted(harness: EngineHarness) -> None:
+    engine = harness.engine()
+    watchdog = LoopWatchdog(engine.context, engine.lease)
+    watchdog._answered.set()  # the loop answers as soon as it was found blocked
+    watchdog._keep_lease()
+    assert number(engine, "tompion_event_loop_blocked_total") == 1
+
+
 def test_dead_process_is_counted(harness: EngineHarness) -> None:
     store = PresenceStore(harness)
     dead, engine = harness.engine(store=store), harness.engine(store=store)
@@ -417,7 +426,7 @@ def test_operations_are_counted_when_they_are_committed(harness: EngineHarness) 
 
 def test_namespaces_beyond_the_limit_share_a_label() -> None:
     metrics = Metrics(2)
-    assert [metrics.namespace(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
+    assert [metrics.namespace_label(name) for name in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_unavailable_store_is_reported_as_down(harness: EngineHarness) -> None:

@@ -78,6 +78,7 @@ def read_issuers(
 
 
 def _issuer(block: Block, environment: Mapping[str, str], elapsed: Callable[[], float]) -> Issuer:
+    """Return the issuer that a block of the configuration describes."""
     iss, audiences = block.text("iss"), frozenset(block.texts("audience"))
     algorithms = block.texts("algorithms")
     for name in algorithms:

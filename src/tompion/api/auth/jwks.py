@@ -196,6 +196,7 @@ def _members(text: bytes) -> list[dict[str, Any]]:
 
 
 def _jwk(member: Mapping[str, Any], names: Iterable[str]) -> JsonWebKey | None:
+    """Return a public key of a key set, or ``None`` if it cannot verify a token of these algorithms."""
     if "d" in member:
         raise ValueError("the set has a private key")
     kind = (member.get("kty"), member.get("crv", ""))

@@ -45,7 +45,9 @@ from tompion.operations.runner import OperationRunner
 from tompion.operations.validation import check_namespace
 
 MAX_STORE_S = 30.0
-"""The longest time that a request waits for the store."""
+"""The longest time that a request waits for the store to answer a read."""
+MAX_WRITE_S = 10.0
+"""The longest time that a request waits for the store to accept a change."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -138,6 +140,7 @@ def _system_endpoint(service: Service, route: SystemRoute) -> Endpoint:
 
 
 def _operation_endpoint(service: Service, route: Route) -> Endpoint:
+    """Return the endpoint that authorises, binds and runs the operation of a route."""
     is_shared, is_point_read = route.operation in SINGLE_FLIGHT, route.operation in POINT_READS
 
     async def endpoint(request: Request) -> Response:
@@ -153,7 +156,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
         async def run() -> Any:
             if is_point_read:
                 name = next(iter(arguments.values()))
-                return await _within_limit(service.read_batcher.read(route.operation, namespace, name))
+                return await _within_limit(service.read_batcher.read(route.operation, namespace, name), MAX_STORE_S)
             future = service.runner.send(
                 operation,
                 namespace=namespace,
@@ -161,7 +164,7 @@ def _operation_endpoint(service: Service, route: Route) -> Endpoint:
                 writes=route.writes,
                 restricted=caller is not ANONYMOUS,
             )
-            return await _within_limit(asyncio.wrap_future(future))
+            return await _within_limit(asyncio.wrap_future(future), MAX_WRITE_S if route.writes else MAX_STORE_S)
 
         async def is_gone() -> bool:
             return service.change_stream.closed or await request.is_disconnected()
@@ -196,14 +199,14 @@ def _authorise(service: Service, caller: Principal, namespace: str, role: Role) 
         service.namespace_limits.admit(namespace)
 
 
-async def _within_limit(future: asyncio.Future[Any]) -> Any:
-    """Return the result of a future. Raises :class:`~tompion.errors.StoreUnavailable` after ``MAX_STORE_S``."""
+async def _within_limit(future: asyncio.Future[Any], limit_s: float) -> Any:
+    """Return the result of a future. Raises :class:`~tompion.errors.StoreUnavailable` after a limit."""
     timed_out: list[bool] = []
 
     def give_up() -> None:
         timed_out.append(future.cancel())
 
-    timer = asyncio.get_running_loop().call_later(MAX_STORE_S, give_up)
+    timer = asyncio.get_running_loop().call_later(limit_s, give_up)
     try:
         return await future
     except asyncio.CancelledError:
@@ -212,7 +215,7 @@ async def _within_limit(future: asyncio.Future[Any]) -> Any:
     finally:
         timer.cancel()
     raise StoreUnavailable(
-        f"the store has not answered within {MAX_STORE_S:.0f} s; the change may have been made: retry with the same "
+        f"the store has not answered within {limit_s:.0f} s; the change may have been made: retry with the same "
         "Idempotency-Key"
     )
 

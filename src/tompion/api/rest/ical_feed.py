@@ -36,6 +36,7 @@ def _incomplete_remark(upcoming: CalendarFeed) -> str:
 
 
 def _event(tick: UpcomingTick, namespace: str, now: datetime, *, is_last: bool) -> list[str]:
+    """Return the lines of one tick. The last event of a truncated feed mentions that there are more."""
     stamp = f"{tick.run_at:%Y%m%dT%H%M%SZ}"
     description = [f"DESCRIPTION:{_escape(MORE_TICKS)}"] if is_last else []
     return [

@@ -92,6 +92,7 @@ async def bind_arguments(route: Route, request: Request) -> dict[str, Any]:
 def _from_body(
     body: Any, route: Route, request: Request, signature: OperationSignature, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return the arguments in a body. A value that differs from the path or a header is rejected."""
     if route.body_parameter is not None:
         return {route.body_parameter: _with_name_of_path(body, request)}
     if not isinstance(body, dict):
@@ -114,6 +115,7 @@ def _from_path(request: Request, signature: OperationSignature) -> dict[str, Any
 
 
 def _from_headers(route: Route, request: Request, signature: OperationSignature) -> dict[str, Any]:
+    """Return the arguments in headers. A precondition that the route does not support is rejected."""
     arguments: dict[str, Any] = {}
     if "idempotency-key" in request.headers:
         key = request.headers["idempotency-key"]

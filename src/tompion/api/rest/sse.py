@@ -93,6 +93,7 @@ class ChangeStream:
             queue.put_nowait(None)
 
     async def _stream(self, queue: EventQueue, check_access: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
+        """Yield the events of a queue and keepalives, until the caller loses access or the feed ends."""
         loop = asyncio.get_running_loop()
         checked_s = loop.time()
         try:
@@ -121,6 +122,7 @@ class ChangeStream:
             self._poller = None
 
     async def _poll_forever(self) -> None:
+        """Read changes from the store and send them to all subscribers."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         unsubscribe = self._runner.store.subscribe(lambda: set_from_thread(loop, changed))
         position: FeedPosition | None = None

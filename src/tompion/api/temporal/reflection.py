@@ -135,6 +135,7 @@ def _health_file() -> FileDescriptorProto:
 
 
 def _reflection_file(version: str) -> FileDescriptorProto:
+    """Return the description of the reflection service itself."""
     file = FileDescriptorProto(name=f"{version.replace('.', '/')}/reflection.proto", package=version, syntax="proto3")
     for name, fields in _SHAPES.items():
         shape = file.message_type.add(name=name)

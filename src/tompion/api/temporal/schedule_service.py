@@ -189,16 +189,20 @@ async def list_matching_times(
 
 
 async def list_schedules(context: CallContext, request: ListSchedulesRequest) -> ListSchedulesResponse:
-    """List the schedules that match a query, by id."""
+    """Return a page of the schedules that match a query, by id.
+
+    At most ``MAX_SCANNED`` schedules are read, so a page can be short or empty although more follow.
+    """
     predicate = await _predicate(context, request.query)
-    page_size = request.maximum_page_size if 0 < request.maximum_page_size <= MAX_PAGE else MAX_PAGE
+    max_page = _max_page(context)
+    page_size = request.maximum_page_size if 0 < request.maximum_page_size <= max_page else max_page
     after = _page_start(request.next_page_token)
     response = ListSchedulesResponse()
-    for _ in range(MAX_SCANNED // MAX_PAGE):
-        limit = page_size - len(response.schedules)
-        look_at = limit if predicate is None else MAX_PAGE
+    for _ in range(MAX_SCANNED // max_page):
+        missing = page_size - len(response.schedules)
+        max_read = missing if predicate is None else max_page
         views, after = await context.run(
-            bind(temporal_views, limit=limit, look_at=look_at, after=after, test=predicate)
+            bind(temporal_views, limit=missing, max_read=max_read, after=after, predicate=predicate)
         )
         response.schedules.extend(map(list_entry_message, views))
         if after is None or len(response.schedules) == page_size:
@@ -214,10 +218,17 @@ async def count_schedules(context: CallContext, request: CountSchedulesRequest) 
         return CountSchedulesResponse(count=await context.run(temporal_reads.count_schedules))
     after, count = None, 0
     while True:
-        matching, after = await context.run(bind(count_matching_views, look_at=MAX_PAGE, after=after, test=predicate))
+        matching, after = await context.run(
+            bind(count_matching_views, max_read=_max_page(context), after=after, predicate=predicate)
+        )
         count += matching
         if after is None:
             return CountSchedulesResponse(count=count)
+
+
+def _max_page(context: CallContext) -> int:
+    """Return the maximum number of schedules in one read."""
+    return min(MAX_PAGE, context.deps.runner.settings.max_page)
 
 
 async def _predicate(context: CallContext, query: str) -> Predicate | None:

@@ -91,6 +91,7 @@ class _Parser:
         return lambda schedule: all(predicate(schedule) for predicate in predicates)
 
     def _term(self) -> Predicate:
+        """Parse a negation, a group in parentheses or a comparison."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             _refuse("nested too deeply")
@@ -118,6 +119,7 @@ class _Parser:
         return self._keyword_comparison(name)
 
     def _keyword_comparison(self, name: str) -> Predicate:
+        """Parse ``IN``, ``STARTS_WITH`` or ``BETWEEN`` after a name."""
         if self._accept("IN"):
             self._expect("(")
             literals = [self._literal()]
@@ -210,6 +212,8 @@ def _values(schedule: Schedule, name: str) -> list[Any]:
 
 
 def _comparison(name: str, compare: Callable[[Any, Any], bool], literal: Any) -> Predicate:
+    """Return a predicate that compares an attribute with a literal. A missing attribute never matches."""
+
     def predicate(schedule: Schedule) -> bool:
         typed = _typed_value(schedule, name)
         if typed is None:

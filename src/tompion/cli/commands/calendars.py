@@ -84,7 +84,7 @@ def put_calendar_command(  # noqa: PLR0913 - each is an option of the command
     name: Name,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", metavar="FILE", help="iCalendar (.ics), JSON or TOML file, - for stdin."),
+        typer.Option("--file", "-f", metavar="FILE", help="iCalendar (.ics), JSON, YAML or TOML file, - for stdin."),
     ] = None,
     dates: Annotated[list[str] | None, typer.Option("--date", metavar="DATE", help="Date. Repeatable.")] = None,
     timezone: Annotated[

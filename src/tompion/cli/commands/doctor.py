@@ -124,6 +124,7 @@ def _check_service(connection: Connection) -> Check:
 
 
 def _check_store(connection: Connection) -> Check:
+    """Check that the store is reachable and its schema up to date."""
     from tompion.bootstrap.store import open_migrator
     from tompion.runtime.url_masking import mask_password
 
@@ -202,6 +203,7 @@ def _check_zones(snapshot: DoctorSnapshot) -> Check:
 
 
 def _check_instances(snapshot: DoctorSnapshot) -> Iterator[Check]:
+    """Check that an engine is alive, that no instance is silent, and that the clocks agree."""
     alive = [instance for instance in snapshot.instances if instance.alive]
     engines = [instance for instance in alive if instance.kind == "engine"]
     workers = [instance for instance in alive if instance.kind != "engine"]
@@ -284,6 +286,7 @@ def _check_waiting(snapshot: DoctorSnapshot, limits: DoctorLimits) -> Check:
 
 
 def _check_paused(snapshot: DoctorSnapshot, checked_at: datetime) -> Check:
+    """Check that no schedule has been paused for very long."""
     long_paused = [
         schedule.schedule_id
         for schedule in snapshot.schedules

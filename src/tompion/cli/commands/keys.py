@@ -80,6 +80,7 @@ def revoke_command(
 
 
 def _print_keys(page: Page[ApiKey]) -> None:
+    """Print a table of keys."""
     if not page.items:
         console.note("No keys. Create one with 'tompion keys create NAME'.")
         return

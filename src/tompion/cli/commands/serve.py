@@ -106,7 +106,8 @@ async def _serve(tompion: AsyncTompion, listening: socket.socket, config: Config
                 process_log.say(line)
             if config.engine:
                 process_log.say(first_line(config.store, config.queues))
-            await server.serve_until(state.requested, listening)
+            serve = server.serve_in_thread if config.engine else server.serve_until
+            await serve(state.requested, listening)
             if config.engine:
                 process_log.say(STOPPING)
     return state.code or 0

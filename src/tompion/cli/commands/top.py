@@ -95,6 +95,7 @@ def _running(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
 
 
 def _recent(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
+    """Return the lines about the latest finished runs."""
     present = now()
     columns = (
         Column("ended"),
@@ -117,6 +118,7 @@ def _recent(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
 
 
 def _instances_and_queues(snapshot: TopSnapshot, width: int, rows: int) -> list[Text]:
+    """Return the lines about instances and queues."""
     present = now()
     columns = (Column("kind"), Column("name", 16), Column("status"), Column("", 16, prose=True))
     cells = [

@@ -83,6 +83,7 @@ def worker_command(  # noqa: PLR0913 - each is an option of the command
 
 
 async def _work(tompion: AsyncTompion, config: Config, process_log: QueuedLog) -> int:
+    """Run the engine until a stop signal. Return the exit code."""
     from tompion.bootstrap.telemetry import serve_metrics
     from tompion.runtime.stop_signals import handle_stop_signals
     from tompion.sdk.parts import runner_of

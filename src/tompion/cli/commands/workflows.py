@@ -91,7 +91,7 @@ def put_command(
     change: dict[str, Any],
     workflow_id: WorkflowId,
     file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="JSON or TOML file, - for stdin.")
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="JSON, YAML or TOML file, - for stdin.")
     ] = None,
     document: Annotated[str | None, typer.Option("--document", metavar="JSON", help="Document as JSON.")] = None,
 ) -> None:

@@ -94,6 +94,7 @@ class TextLog:
                 self._print(line, _style(event))
 
     def _text(self, event: Event, now: float) -> str:
+        """Return the text of an event, with its tick or the duration of its run."""
         if event.kind == "skipped" and event.nominal_s is not None:
             return f"{_tick(event.nominal_s, now)} {event.text}"
         if event.kind == "launched":
@@ -127,6 +128,7 @@ class TextLog:
         return self._console.is_terminal and self._console.width >= _MIN_TERMINAL_WIDTH
 
     def _print(self, line: str, style: str, indent: int = 4) -> None:
+        """Print a line, wrapped if the terminal is wide enough. Output errors are ignored."""
         line = _printable(line)
         try:
             if self._fits():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -25,9 +24,8 @@ NAME_FIELDS = (
     "name",
 )
 """Fields that identify an item, the most specific first."""
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*", re.ASCII)
-"""Texts that YAML reads as the same text without quotes, unless they are reserved."""
-_RESERVED = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+MAX_YAML_WIDTH = 1 << 30
+"""Lines of YAML are not folded."""
 
 
 class OutputFormat(StrEnum):
@@ -56,7 +54,7 @@ utc_times: ContextVar[bool] = ContextVar("utc_times", default=False)
 def print_data(value: Any, output: OutputFormat) -> None:
     """Print JSON-ready data as JSON, YAML or names."""
     if output == OutputFormat.YAML:
-        console.print_plain("\n".join(_yaml_lines(value)))
+        console.print_plain(_yaml(value))
     elif output == OutputFormat.NAME:
         for name in _names(value):
             console.print_plain(name)
@@ -70,7 +68,7 @@ def print_error(error: TompionError, output: OutputFormat) -> None:
 
     document = encode_error(error)
     is_yaml = output == OutputFormat.YAML
-    text = "\n".join(_yaml_lines(document)) if is_yaml else json.dumps(document, ensure_ascii=False)
+    text = _yaml(document) if is_yaml else json.dumps(document, ensure_ascii=False)
     print(text, file=sys.stderr)  # noqa: T201 - this is the output
 
 
@@ -106,34 +104,12 @@ def _names(value: Any) -> Iterator[str]:
         yield str(item[fields[0]])
 
 
-def _yaml_lines(value: Any, indent: str = "") -> Iterator[str]:
-    if isinstance(value, dict) and value:
-        for name, inner in value.items():
-            yield from _yaml_entry(f"{indent}{_scalar(name)}:", inner, f"{indent}  ")
-    elif isinstance(value, list) and value:
-        for inner in value:
-            lines = list(_yaml_lines(inner, f"{indent}  "))
-            yield f"{indent}- {lines[0].lstrip(' ')}"
-            yield from lines[1:]
-    else:
-        yield f"{indent}{_scalar(value)}"
+def _yaml(value: Any) -> str:
+    import yaml  # type: ignore[import-untyped]  # it has no annotations
 
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]  # its base has no annotations
+        def ignore_aliases(self, _data: Any) -> bool:
+            return True
 
-def _yaml_entry(head: str, value: Any, indent: str) -> Iterator[str]:
-    if isinstance(value, dict | list) and value:
-        yield head
-        yield from _yaml_lines(value, indent)
-    else:
-        yield f"{head} {_scalar(value)}"
-
-
-def _scalar(value: Any) -> str:
-    """Return a scalar or an empty collection. A quoted JSON string is valid YAML."""
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
-        return value
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isprintable() else "".join(map(_escape, text))
-
-
-def _escape(letter: str) -> str:
-    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
+    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=MAX_YAML_WIDTH)
+    return text.removesuffix("\n").removesuffix("\n...")

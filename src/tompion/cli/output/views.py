@@ -103,6 +103,7 @@ def _next_run(schedule: Schedule) -> str:
 
 
 def _print_schedule(schedule: Schedule) -> None:
+    """Print the fields of a schedule."""
     present = now()
     definition = schedule.definition
     pairs = [
@@ -141,6 +142,7 @@ def print_description(description: Description) -> None:
 
 
 def _print_description(description: Description) -> None:
+    """Print a schedule with its next ticks, runs, hints and backfills."""
     _print_schedule(description.schedule)
     present = now()
     if description.next_ticks:

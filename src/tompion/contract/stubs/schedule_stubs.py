@@ -358,7 +358,8 @@ def history(
 ) -> Page[Change]:
     """Return the changes of a schedule, the newest first.
 
-    Without an id, return the changes of all other objects, such as keys. With ``everything``, return all changes.
+    Without an id, return the changes of objects that are not schedules, such as keys and workflows, or of all objects
+    with ``everything``.
     """
     raise NotImplementedError
 

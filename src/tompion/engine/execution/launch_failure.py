@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import Attempt
-from tompion.engine.execution.target_outages import TargetBackoff, TargetOutages
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import Completed
 from tompion.model.policy import LaunchErrors
@@ -51,7 +51,7 @@ class LaunchFailures:
         return failed_attempt(error)
 
     def _record_outage(self, attempt: Attempt, error: TargetUnreachable) -> None:
-        if isinstance(error, TargetBackoff):
+        if not error.was_called:
             return
         if self._outages.record_failure(address_of(attempt), str(error), error.retry_after_s):
             self._context.events.warn(f"{error}. The runs of this target wait until it can be reached")

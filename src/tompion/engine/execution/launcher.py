@@ -15,11 +15,11 @@ from tompion.encoding.bounded_text import storable
 from tompion.engine.context import EngineContext
 from tompion.engine.execution.attempt import STATES_WITHOUT_OUTCOME, Attempt, AttemptState
 from tompion.engine.execution.launch_failure import LaunchFailure, LaunchFailures, address_of, error_of_tries
-from tompion.engine.execution.target_outages import TargetBackoff, TargetOutages
+from tompion.engine.execution.target_outages import TargetOutages
 from tompion.engine.execution.workflow_lookup import WorkflowLookup
 from tompion.engine.limits import ExecutorSlots
 from tompion.engine.telemetry.events import log_failure
-from tompion.errors import LaunchError
+from tompion.errors import LaunchError, TargetUnreachable
 from tompion.executors.base import (
     NO_OPTIONS,
     Accepted,
@@ -106,6 +106,7 @@ class Launcher:
             self._add_outcome(Attempt(row, compiled, row.started_ms or now_ms), completed, reason)
 
     async def _execute(self, attempt: Attempt) -> None:
+        """Execute an attempt within its time limit, and add its outcome."""
         reason, failure = None, None
         completed: Completed | Accepted
         try:
@@ -170,9 +171,9 @@ class Launcher:
                         self._check_lease(attempt)
                         self._trace_call(attempt, run_context)
                         completed = await executor.run(attempt.dag, run_context)
-            except TargetBackoff:
-                raise
             except LaunchError as error:
+                if isinstance(error, TargetUnreachable) and not error.was_called:
+                    raise
                 errors.append(str(error))
                 tries_left -= 1
                 if not tries_left or not error.retryable or error.retry_after_s is not None:
@@ -239,6 +240,7 @@ class Launcher:
         reason: Reason | None,
         failure: LaunchFailure | None = None,
     ) -> None:
+        """Add the outcome of an attempt to those that are written next."""
         row, lease_ms = attempt.row, 0
         if isinstance(completed, Accepted):
             lease_ms = attempt.compiled.policy.max_execution_ms or DEFAULT_REMOTE_LIMIT_MS
@@ -364,6 +366,7 @@ class Launcher:
         forced: bool,
         task: asyncio.Task[None] | None = None,
     ) -> None:
+        """Cancel or terminate a run at its target. Without a later report, also cancel its task."""
         will_report = False
         try:
             if forced:

@@ -20,10 +20,6 @@ FORGET_MS = 600_000
 """An outage is forgotten if no launch has called the target for this long after the backoff."""
 
 
-class TargetBackoff(TargetUnreachable):
-    """A launch did not call its target, because the target could not be reached a short time ago."""
-
-
 class Outage:
     """The outage of one target."""
 
@@ -55,11 +51,13 @@ class TargetOutages:
     async def admit(self, address: str, on_wait: Callable[[bool], None]) -> bool:
         """Wait until a launch may call a target. Return whether it is the probe of a target that was down.
 
-        Raises :class:`TargetBackoff` during the backoff.
+        Raises :class:`TargetUnreachable` during the backoff, without a call.
         """
         while (outage := self.by_address.get(address)) is not None:
             if self.now_ms() < outage.retry_ms:
-                raise TargetBackoff(outage.error)
+                error = TargetUnreachable(outage.error)
+                error.was_called = False
+                raise error
             if outage.probe is None:
                 outage.probe = asyncio.Event()
                 return True

@@ -26,6 +26,8 @@ MAX_NOTIFICATIONS_PER_PASS = 5_000
 """Number of due notifications that one pass reads. Those that exceed the rate become one summary."""
 MAX_CONCURRENT_DELIVERIES = 20
 """Number of deliveries that one pass starts. Its lease is longer than they take."""
+MAX_RETRIES_PER_PASS = MAX_CONCURRENT_DELIVERIES // 2
+"""Retries take at most half of a pass, so that they do not delay new notifications."""
 MAX_SCHEDULES_IN_SUMMARY = 100
 """A summary lists this many schedules, those with the most notifications."""
 MINUTE_MS = 60_000
@@ -108,36 +110,41 @@ class NotificationDispatcher:
         return next_ms is not None and next_ms <= transaction.now_ms()
 
     def _claim(self, transaction: Transaction) -> list[NotificationRow]:
-        """Lease the notifications that are sent now. Those that exceed the rate are postponed or summarised."""
+        """Lease the notifications that are sent now.
+
+        Retries come first, and the rate does not limit them. New notifications follow by namespace. Those that exceed
+        the rate are postponed or summarised.
+        """
         now_ms = transaction.now_ms()
         due = transaction.notification_claim_due([self._rule.name], now_ms, MAX_NOTIFICATIONS_PER_PASS)
-        claimed = [row for row in due if row.attempts][: MAX_CONCURRENT_DELIVERIES // 2]
-        new: dict[str, list[NotificationRow]] = {}
+        retries = [row for row in due if row.attempts]
+        claimed = retries[:MAX_RETRIES_PER_PASS]
+        new_by_namespace: dict[str, list[NotificationRow]] = {}
         for row in due:
             if not row.attempts:
-                new.setdefault(row.namespace, []).append(row)
-        for namespace, rows in sorted(new.items()):
-            limit = MAX_CONCURRENT_DELIVERIES - len(claimed)
-            claimed += self._limit_rate(transaction, namespace, rows, limit, now_ms)
+                new_by_namespace.setdefault(row.namespace, []).append(row)
+        for namespace, rows in sorted(new_by_namespace.items()):
+            room = MAX_CONCURRENT_DELIVERIES - len(claimed)
+            claimed += self._limit_rate(transaction, namespace, rows, room, now_ms)
         lease_ms = LEASE_TIMEOUTS * self._context.settings.notification_timeout_ms
         transaction.notification_lease([row.notification_id for row in claimed], now_ms + lease_ms)
         return [row._replace(attempts=row.attempts + 1) for row in claimed]
 
     def _limit_rate(
-        self, transaction: Transaction, namespace: str, rows: list[NotificationRow], limit: int, now_ms: int
+        self, transaction: Transaction, namespace: str, rows: list[NotificationRow], room: int, now_ms: int
     ) -> list[NotificationRow]:
         """Return the notifications that are sent now. If the rate is exceeded, the last one is a summary."""
-        if limit <= 0:
+        if room <= 0:
             return []
         rule, minute = self._rule, now_ms // MINUTE_MS
-        left = rule.max_per_minute - transaction.notification_rate_lock(rule.name, namespace, minute)
-        if left <= 0:
+        rate_left = rule.max_per_minute - transaction.notification_rate_lock(rule.name, namespace, minute)
+        if rate_left <= 0:
             transaction.notification_postpone([row.notification_id for row in rows], (minute + 1) * MINUTE_MS)
             return []
-        claimed = rows[:limit]
-        if len(rows) > left and left <= limit:
-            claimed = rows[: left - 1]
-            claimed.append(self._summary(transaction, rows[left - 1 :], now_ms))
+        claimed = rows[:room]
+        if len(rows) > rate_left and rate_left <= room:
+            claimed = rows[: rate_left - 1]
+            claimed.append(self._summary(transaction, rows[rate_left - 1 :], now_ms))
         transaction.notification_rate_add(rule.name, namespace, len(claimed))
         return claimed
 
@@ -232,6 +239,7 @@ def notification_body(row: NotificationRow) -> bytes:
 
 
 def _summary_data(rows: Sequence[NotificationRow]) -> dict[str, Any]:
+    """Return the data of a summary: the number of notifications by schedule and kind."""
     counts = Counter((row.schedule_id, row.topic) for row in rows)
     groups = [
         {"schedule_id": schedule_id, "type": NotificationKind(topic).event_type, "count": count}

@@ -151,6 +151,7 @@ class NotificationOutbox:
         self._write(transaction, events, now_ms)
 
     def _write(self, transaction: Transaction, events: Sequence[NotificationEvent], now_ms: int) -> None:
+        """Insert a notification for each event and rule that match."""
         if not events:
             return
         schedules = transaction.schedule_list_by_key(event.schedule_key for event in events)
@@ -173,6 +174,7 @@ class NotificationOutbox:
     def _row(
         self, rule: NotificationRule, event: NotificationEvent, schedule: ScheduleRow, data: str, now_ms: int
     ) -> NotificationRow:
+        """Return a new notification that is due at once."""
         return NotificationRow(
             notification_id=self.notification_id(f"{rule.name}:{event.topic}:{event.subject}"),
             rule_name=rule.name,

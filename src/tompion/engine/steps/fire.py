@@ -61,6 +61,7 @@ class FireStep:
         return self._fire(transaction, now_ms, transaction.state_claim_due(-1, grace_start_ms - 1, limit), budget)
 
     def _fire(self, transaction: Transaction, now_ms: int, claimed: list[StateTuple], budget: int) -> StepResult:
+        """Decide the due ticks of claimed schedules, write the decisions, and return the launches."""
         result = StepResult(now_ms=now_ms, claimed=len(claimed))
         if not claimed:
             return result
@@ -141,9 +142,22 @@ class FireStep:
             decisions.append(decision)
             new_states.append(decision.with_wake_up(new_state))
             result.catchups += catchups
+            self._warn_if_limited(compiled, new_state, catchups, now_ms)
             if decision.runs and has_conflicting_hints(state, now_ms):
                 self._context.events.warn(f"{compiled.schedule_id}: {CONFLICTING_HINTS}")
         return decisions, new_states
+
+    def _warn_if_limited(self, compiled: CompiledSchedule, state: ScheduleState, catchups: int, now_ms: int) -> None:
+        """Warn if missed ticks of a schedule wait because of ``max_catchup_per_tick``."""
+        settings = self._context.settings
+        following = state.next_nominal_s
+        if catchups < settings.max_catchup_per_tick or following is None:
+            return
+        if compiled.fire_ms(following) < now_ms - settings.misfire_grace_ms:
+            self._context.events.warn(
+                f"{compiled.schedule_id}: max_catchup_per_tick ({settings.max_catchup_per_tick}) missed ticks were "
+                "started, and the others wait for the next tick of the engine"
+            )
 
     def _resume_and_release(
         self,

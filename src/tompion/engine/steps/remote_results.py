@@ -79,6 +79,7 @@ def _is_forced(row: RunRow) -> bool:
 
 
 def _reported_outcome(row: RunRow) -> Outcome:
+    """Return the outcome that a target or worker has reported."""
     assert row.report is not None
     report = json.loads(row.report)
     return Outcome(

@@ -68,6 +68,7 @@ class RescueStep:
         return len(released)
 
     def _result(self, transaction: Transaction, rows: list[RunRow], now_ms: int) -> StepResult:
+        """Sort expired runs into those to launch and those to discard. Runs of unreadable schedules are postponed."""
         result = StepResult(now_ms=now_ms, claimed=len(rows))
         if not rows:
             return result

@@ -73,7 +73,7 @@ class SettleStep:
                 change=settle(outcome, Policy(), now_ms, closed=False), failures=failures[outcome.schedule_key]
             )
             for outcome in reversed(outcomes)
-            if outcome.schedule_key in failures and RunId(*outcome[:3]) in finished
+            if outcome.schedule_key in failures and outcome.id in finished
         }
         notifications.notify_ended(transaction, list(first_successes.values()), schedules, now_ms)
 

@@ -10,6 +10,7 @@ from tompion.engine.steps import audit
 from tompion.model.run import SUSPECT_PICKUPS, Reason, RunId, RunRow, RunState
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import Outcome
+from tompion.spec.duration import duration_text
 from tompion.store.base import Transaction
 
 SWEEP_BATCH = 1_000
@@ -31,6 +32,7 @@ class SweepStep:
             transaction, sorted({(row.schedule_key, row.version) for row in rows})
         )
         waiting = self._waiting_suspects(transaction, rows, schedules, now_ms)
+        silence = duration_text(settings.zombie_after_ms // 1000)
         return [
             Outcome(
                 schedule_key=row.schedule_key,
@@ -40,8 +42,8 @@ class SweepStep:
                 state=RunState.FAILED,
                 reason=Reason.ZOMBIE,
                 failures=row.failures,
-                error=f"no heartbeat from its worker for {settings.zombie_after_ms // 60_000} minutes: the worker has "
-                "crashed or is unreachable, and no instance that serves the queue claimed the run",
+                error=f"no heartbeat from its worker for {silence}: the worker has crashed or is unreachable, and no "
+                "instance that serves the queue claimed the run",
                 row=row,
             )
             for row in rows

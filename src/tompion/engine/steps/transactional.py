@@ -138,6 +138,7 @@ class TransactionalStep:
     # --- their outcomes -------------------------------------------------------------------------------------------
 
     def _prepare(self, row: RunRow, compiled: CompiledSchedule, workflow: TransactionalWorkflow) -> TransactionalRun:
+        """Build the SQL call of a run, or record why it cannot be called."""
         run = TransactionalRun(
             row, compiled, workflow, build_run_context(self._context, row, compiled, workflow.options)
         )
@@ -167,6 +168,7 @@ class TransactionalStep:
         return outcomes
 
     def _outcome_of(self, run: TransactionalRun, result: SqlResult, now_ms: int) -> Outcome:
+        """Return the outcome of a run from the result of its SQL call."""
         row = run.row
         if result.error is not None:
             return self._retry(row, now_ms, result.error)

@@ -40,6 +40,7 @@ class RunEvents:
                 events.emit_event(self._run_event("launched", row.reason or row.source, row, compiled))
 
     def _emit_outcome(self, outcome: Outcome, result: StepResult) -> None:
+        """Emit the event of an accepted outcome. Only the first wait for an unreachable target is an event."""
         run = RunId(outcome.schedule_key, outcome.nominal_s, outcome.origin)
         if run not in result.accepted:
             return
@@ -81,6 +82,7 @@ class RunEvents:
             )
 
     def _run_event(self, kind: str, text: str, row: RunRow, compiled: CompiledSchedule) -> Event:
+        """Return an event with the identity and state of a run."""
         names = (compiled.namespace, compiled.schedule_id)
         key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)
         tracing = self._context.tracing

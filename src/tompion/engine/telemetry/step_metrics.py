@@ -43,14 +43,15 @@ class StepMetrics:
             self._count_launches(result.launches)
 
     def _count_decisions(self, result: StepResult) -> None:
+        """Count skipped and dropped ticks, and runs that a decision ended."""
         metrics = self._metrics
         metrics.count("schedules_skipped", result.idle_schedules)
         metrics.count("lock_expired", result.expired_leases)
         skipped = Counter(
-            [(metrics.namespace(compiled.namespace), run.reason or "") for run, compiled in result.skipped]
+            [(metrics.namespace_label(compiled.namespace), run.reason or "") for run, compiled in result.skipped]
         )
         for dropped_range, compiled in result.dropped_ranges:
-            labels = (metrics.namespace(compiled.namespace), dropped_range.reason)
+            labels = (metrics.namespace_label(compiled.namespace), dropped_range.reason)
             ticks = dropped_range.ticks
             metrics.count("ticks_missed", ticks if dropped_range.reason in MISSED else 0, labels)
             metrics.count("missed_catchup_window", ticks if dropped_range.reason == Reason.OUTSIDE_WINDOW else 0)
@@ -59,7 +60,7 @@ class StepMetrics:
             metrics.count("runs_skipped", number, labels)
             metrics.count("runs_skipped_overlap", number if labels[1] == Reason.OVERLAP else 0)
         for run, compiled in result.ended:
-            metrics.count("runs_finished", 1, (metrics.namespace(compiled.namespace), run.state))
+            metrics.count("runs_finished", 1, (metrics.namespace_label(compiled.namespace), run.state))
 
     def _count_launches(self, launches: Launches) -> None:
         """Count launches, and measure how late they are and how long they have waited."""
@@ -67,12 +68,12 @@ class StepMetrics:
         now_ms = int(self._clock.now() * 1000) - self._context.skew_ms
         metrics.count("runs_emitted", len(launches))
         groups = Counter([(compiled.namespace, _launch_group(row)) for row, compiled in launches])
-        for (name, (origin, attempt, failures, pickups, fire_ms, decided_ms)), number in groups.items():
+        for (namespace, (origin, attempt, failures, pickups, fire_ms, decided_ms)), number in groups.items():
             if pickups and not failures:
                 metrics.count("duplicate_executions", number)
             if attempt != 1:
                 continue
-            labels = (metrics.namespace(name),)
+            labels = (metrics.namespace_label(namespace),)
             metrics.observe("queue_wait", max(0, now_ms - max(fire_ms, decided_ms)) / 1000, number, labels)
             if not origin:  # a tick, not a trigger or a backfill
                 late_s = (now_ms - fire_ms) / 1000
@@ -82,21 +83,21 @@ class StepMetrics:
     def _count_outcomes(self, result: StepResult) -> None:
         """Count successes together, because they are the great majority, and all others one by one."""
         metrics, outcomes = self._metrics, result.outcomes
-        if len(result.accepted) != len(outcomes):
-            outcomes = [outcome for outcome in outcomes if outcome[:3] in result.accepted]
+        if len(result.accepted) != len(outcomes):  # some were stale, and are not counted
+            outcomes = [outcome for outcome in outcomes if outcome.id in result.accepted]
         successes = [outcome for outcome in outcomes if outcome.state is RunState.SUCCESS]
-        for name, number in Counter(self._namespaces(successes)).items():
-            metrics.count("runs_finished", number, (metrics.namespace(name), RunState.SUCCESS))
-        if len(successes) == len(outcomes):
+        for namespace, number in Counter(self._namespaces(successes)).items():
+            metrics.count("runs_finished", number, (metrics.namespace_label(namespace), RunState.SUCCESS))
+        if len(successes) == len(outcomes):  # the usual case, without a second search of a long list
             return
         others = [outcome for outcome in outcomes if outcome.state is not RunState.SUCCESS]
-        for outcome, name in zip(others, self._namespaces(others), strict=True):
+        for outcome, namespace in zip(others, self._namespaces(others), strict=True):
             if outcome.reason is Reason.TARGET_UNREACHABLE:
                 continue  # the launcher counts it
-            if outcome[:3] in result.retried:
-                metrics.count("runs_retried", 1, (metrics.namespace(name),))
+            if outcome.id in result.retried:
+                metrics.count("runs_retried", 1, (metrics.namespace_label(namespace),))
             elif outcome.state in FINAL:
-                metrics.count("runs_finished", 1, (metrics.namespace(name), outcome.state))
+                metrics.count("runs_finished", 1, (metrics.namespace_label(namespace), outcome.state))
 
     def _namespaces(self, outcomes: Sequence[Outcome]) -> list[str]:
         schedules = self._context.schedules.newest_of(map(_schedule_key, outcomes))

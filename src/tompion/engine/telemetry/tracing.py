@@ -43,7 +43,7 @@ from tompion.encoding.trace_context import (
 from tompion.engine.schedule_cache import ScheduleCache
 from tompion.engine.steps.result import StepResult
 from tompion.executors.base import RunContext
-from tompion.model.run import FAILURES, FINAL, RunId, RunRow, RunState, idempotency_key
+from tompion.model.run import FAILURES, FINAL, RunRow, RunState, idempotency_key
 from tompion.plan.compiled_schedule import CompiledSchedule
 from tompion.plan.outcome import ExecutionTiming, Outcome
 from tompion.runtime.clock import Clock
@@ -117,7 +117,8 @@ class Tracing:
                 self._write_run(run, row.state, row.reason, row.error, end_ns)
 
     def _record_outcome(self, outcome: Outcome, row: RunRow, compiled: CompiledSchedule, result: StepResult) -> None:
-        run_id = RunId(*outcome[:3])
+        """Write the spans of an accepted outcome, if its run is sampled."""
+        run_id = outcome.id
         if run_id not in result.accepted:
             return
         run = self._sampled_run(row._replace(started_ms=outcome.started_ms), compiled)
@@ -220,6 +221,7 @@ class Tracing:
         links: Sequence[Link] = (),
         status: Status | None = None,
     ) -> None:
+        """Export one span."""
         span = ReadableSpan(
             name=name,
             context=self._context(key, attempt, part),

@@ -205,6 +205,7 @@ class TemporalExecutor(Executor):
         _exception_of(connecting)
 
     async def _request(self, client: Client, dag: Any, run_context: RunContext) -> StartWorkflowExecutionRequest:
+        """Return the request that starts the workflow of a run."""
         options, convert = run_context.options, client.data_converter
         workflow = await self._find_workflow(client, run_context) if run_context.failures else None
         request = StartWorkflowExecutionRequest(

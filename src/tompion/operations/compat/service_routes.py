@@ -188,6 +188,7 @@ def trigger_cron(context: OperationContext, name: str, *, request_id: str | None
 
 
 def _job(schedule: Schedule, paused: set[tuple[str, str, str]]) -> CronJob:
+    """Return a schedule as a job."""
     return CronJob(
         name=schedule.schedule_id,
         cron=_only_cron(schedule),

@@ -32,7 +32,7 @@ MAX_RUNS_READ = 2_000
 """The maximum number of latest ticks, and of latest requested runs, among which started runs are searched."""
 MAX_TIMES = 1_000
 MAX_COUNTED = 1 << 31
-Test = Callable[[Schedule], bool]
+Predicate = Callable[[Schedule], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,24 @@ def temporal_view(context: OperationContext, schedule_id: str) -> TemporalView:
 
 
 def temporal_views(
-    context: OperationContext, *, limit: int, look_at: int, after: str | None = None, test: Test | None = None
+    context: OperationContext,
+    *,
+    limit: int,
+    max_read: int,
+    after: str | None = None,
+    predicate: Predicate | None = None,
 ) -> tuple[list[TemporalView], str | None]:
-    """Return the next schedules, in the order of their ids, that pass a test, and the id after which there may be more.
+    """Return the next schedules that match a predicate, by id, and the id after which there may be more.
 
-    At most ``look_at`` schedules are read.
+    At most ``max_read`` schedules are read.
     """
     views: list[TemporalView] = []
     last_id = None
-    for loaded, more in _load_page(context, look_at, after):
+    for loaded, more in _load_page(context, max_read, after):
         if len(views) == limit:
             return views, last_id
         schedule = schedule_view_of(context, loaded, check_target=False)
-        if test is None or test(schedule):
+        if predicate is None or predicate(schedule):
             views.append(_view(context, loaded, schedule))
         last_id = schedule.schedule_id if more else None
     return views, last_id
@@ -86,24 +91,24 @@ def count_schedules(context: OperationContext) -> int:
 
 
 def count_matching_views(
-    context: OperationContext, *, look_at: int, after: str | None, test: Test
+    context: OperationContext, *, max_read: int, after: str | None, predicate: Predicate
 ) -> tuple[int, str | None]:
-    """Return how many of the next schedules pass a test, and the id after which there are more."""
+    """Return how many of the next schedules match a predicate, and the id after which there are more."""
     count, last_id = 0, None
-    for loaded, more in _load_page(context, look_at, after):
-        count += test(schedule_view_of(context, loaded, check_target=False))
+    for loaded, more in _load_page(context, max_read, after):
+        count += predicate(schedule_view_of(context, loaded, check_target=False))
         last_id = loaded.row.schedule_id if more else None
     return count, last_id
 
 
-def _load_page(context: OperationContext, look_at: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
+def _load_page(context: OperationContext, max_read: int, after: str | None) -> Iterator[tuple[LoadedSchedule, bool]]:
     """Yield the next schedules, and whether there are more after each. A damaged one must not hide the others."""
-    look_at = page_limit(context, look_at)
+    max_read = page_limit(context, max_read)
     everything = schedule_filter(None, None, None, None, None)
-    rows = context.transaction.schedule_list(context.namespace, page_name(after), look_at + 1, everything)
-    keys = [row.schedule_key for row in rows[:look_at]]
+    rows = context.transaction.schedule_list(context.namespace, page_name(after), max_read + 1, everything)
+    keys = [row.schedule_key for row in rows[:max_read]]
     states, versions = context.transaction.state_get(keys), context.transaction.version_list_current(keys)
-    for number, row in enumerate(rows[:look_at], 1):
+    for number, row in enumerate(rows[:max_read], 1):
         state = states.get(row.schedule_key)
         try:
             loaded = load(context, row, state, versions.get(row.schedule_key))
@@ -134,6 +139,7 @@ def load_open_schedule(context: OperationContext, schedule_id: str) -> LoadedSch
 
 
 def _view(context: OperationContext, loaded: LoadedSchedule, schedule: Schedule) -> TemporalView:
+    """Return a schedule with its runs and ticks."""
     row, state, compiled = loaded.row, loaded.state, loaded.compiled
     ranged = ranges_of(compiled.spec)
     running = context.transaction.run_list_in_flight([(row.schedule_key, state.in_flight)]) if state.in_flight else []

@@ -23,6 +23,7 @@ MIN_GROWING_BUFFER = 10
 """This many waiting runs of one schedule are a problem."""
 MAX_SCHEDULES = 100_000
 MAX_INSTANCES = 200
+MAX_OVERDUE = 1_000
 MAX_AHEAD_MS = 5_000
 """A decision or heartbeat later than this from now was made before a clock was set back."""
 ORDER = {"high": 0, "medium": 1, "low": 2}
@@ -48,23 +49,40 @@ def problems(context: OperationContext, *, limit: int = 50) -> Problems:
     for schedule_id, ticks, last_ms in context.transaction.run_count_missed(
         context.namespace, now_ms - RECENT_MS, limit + 1
     ):
-        text = f"{_plural(ticks, 'tick')} missed in the last day: no engine was running"
+        text = f"{_plural(ticks, 'tick')} missed in the last day: no engine was running, or it was overloaded"
         found_problems.append(Problem("missed", "medium", schedule_id, schedule_id, text, ticks, datetime_ms(last_ms)))
     found_problems.sort(key=lambda problem: (ORDER[problem.urgency], -problem.count, problem.subject, problem.kind))
     return Problems(tuple(found_problems[:limit]), len(found_problems) > limit)
 
 
 def _engine_problems(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
+    """Yield the problems of all engines: none is running, overload, and clocks that differ from the store's."""
     alive = [instance for instance in instances if instance.alive and instance.kind == "engine"]
     if not alive:
         text = "no engine is running; start one to fire schedules"
         yield Problem("no_engine", "high", "engines", None, text, 1, None)
+    else:
+        yield from _overload(context)
     for instance in alive:
         if abs(instance.skew_ms) > context.settings.max_clock_skew_ms:
             text = (
                 f"its clock is {abs(instance.skew_ms) / 1000:g} seconds off, so it fires no schedules; synchronise it"
             )
             yield Problem("skewed_clock", "high", instance.name, None, text, 1, instance.last_heartbeat_at)
+
+
+def _overload(context: OperationContext) -> Iterator[Problem]:
+    """Yield a problem if ticks have been overdue for long although an engine is running."""
+    settings = context.settings
+    edge_ms = context.now_ms - settings.misfire_grace_ms - settings.overloaded_after_ms
+    overdue = context.transaction.state_list_upcoming_in_namespace(context.namespace, edge_ms, MAX_OVERDUE)
+    if overdue:
+        at_least = "at least " if len(overdue) == MAX_OVERDUE else ""
+        text = (
+            f"{at_least}{_plural(len(overdue), 'schedule')} overdue for more than "
+            f"{(context.now_ms - edge_ms) // 1000} s; add instances, or spread the ticks"
+        )
+        yield Problem("overloaded", "high", "engines", None, text, len(overdue), datetime_ms(overdue[0][1]))
 
 
 def _clocks_set_back(context: OperationContext, instances: tuple[InstanceInfo, ...]) -> Iterator[Problem]:
@@ -96,6 +114,7 @@ def _unserved_queues(queue: Queue) -> Iterator[Problem]:
 
 
 def _schedule_problems(row: UnhealthyScheduleRow, now_ms: int) -> Iterator[Problem]:
+    """Yield the problems of one schedule."""
     name = row.schedule_id
     if row.failures:
         text = f"{_plural(row.failures, 'run')} failed in a row"

@@ -85,6 +85,7 @@ def _schedule_counts(context: OperationContext) -> RunCounts:
 
 
 def _bucket(start_ms: int, counts: Counter[str], late: Sequence[int]) -> StatsBucket:
+    """Return the statistics of one bucket."""
     return StatsBucket(
         start=datetime_ms(start_ms),
         succeeded=counts["succeeded"],

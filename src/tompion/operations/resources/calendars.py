@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from tompion.errors import InvalidField, LimitExceeded, NotFound, display
 from tompion.model.page import Page
 from tompion.model.rows import CalendarRow
-from tompion.model.spec import NamedCalendar, SpecDocument
+from tompion.model.spec import NamedCalendar, SpecDocument, WindowDocument
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
 from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_name
@@ -108,14 +108,43 @@ def _replan(context: OperationContext, name: str, request_id: str | None) -> Non
         save(context, changed, AuditEntry("calendar", request_id, None, {"calendar": name}), edited.dropped_ranges)
 
 
+WINDOW_FIELDS = {"from": "begin", "to": "end", "begin": "begin", "end": "end", "note": "note"}
+"""Fields of a window in a document. Specs call its ends ``from`` and ``to``."""
+CALENDAR_FIELDS = tuple(field.name for field in fields(NamedCalendar))
+
+
+def _parse_calendar(document: Mapping[str, Any]) -> NamedCalendar:
+    for name in document:
+        if name not in CALENDAR_FIELDS:
+            raise InvalidField(f"calendar.{name}", f"there is no such field; expected {', '.join(CALENDAR_FIELDS)}")
+    for name in ("dates", "windows"):
+        if not isinstance(document.get(name, ()), list | tuple):
+            raise InvalidField(f"calendar.{name}", f"{display(document[name])}; expected a list")
+    windows = [_window(window, number) for number, window in enumerate(document.get("windows", ()))]
+    try:
+        return stored_calendar(compact({"dates": [], **document, "windows": windows}))
+    except (TypeError, ValueError) as error:
+        raise InvalidField("calendar", f"cannot be read: {error}") from None
+
+
+def _window(window: Any, number: int) -> dict[str, Any]:
+    """Return a window with the names of its fields in the model."""
+    if isinstance(window, WindowDocument):
+        return asdict(window)
+    named: dict[str, Any] = {}
+    if isinstance(window, Mapping):
+        named = {WINDOW_FIELDS.get(str(name), str(name)): value for name, value in window.items()}
+    if not {"begin", "end"} <= named.keys() <= set(WINDOW_FIELDS.values()):
+        problem = f"{display(window)} is not a window; expected from, to and note"
+        raise InvalidField(f"calendar.windows[{number}]", problem)
+    return named
+
+
 def _read_calendar(context: OperationContext, calendar: NamedCalendar | Mapping[str, Any]) -> NamedCalendar:
+    """Return a checked calendar."""
     if isinstance(calendar, Mapping):
-        try:
-            # The service chooses the version. A calendar that was read and is sent back has one.
-            fields = {name: value for name, value in calendar.items() if name != "version"}
-            calendar = stored_calendar(compact({"dates": [], "windows": [], **fields}))
-        except (TypeError, ValueError) as error:
-            raise InvalidField("calendar", f"cannot be read: {error}") from None
+        # The service chooses the version. A calendar that was read and is sent back has one.
+        calendar = _parse_calendar({name: value for name, value in calendar.items() if name != "version"})
     if not isinstance(calendar, NamedCalendar):
         raise InvalidField("calendar", f"{display(calendar)} is not a calendar")
     if not all(isinstance(date, str) for date in calendar.dates):

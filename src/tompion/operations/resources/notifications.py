@@ -9,10 +9,8 @@ from tompion.errors import InvalidField, display
 from tompion.model.notification import Notification, NotificationRow, NotificationState
 from tompion.model.page import Page
 from tompion.operations.context import OperationContext
-from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
+from tompion.operations.paging import DEFAULT_PAGE, NEWEST, page_limit, page_number
 from tompion.operations.validation import check_name
-
-MAX_NUMBER = 1 << 60
 
 
 def list_notifications(
@@ -29,13 +27,14 @@ def list_notifications(
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
-    start = page_number("before", before, MAX_NUMBER)
+    start = page_number("before", before, NEWEST)
     rows = context.transaction.notification_list(context.namespace, start, limit + 1, status, schedule_id)
     items = tuple(_view(row) for row, _ in rows[:limit])
     return Page(items, str(rows[limit - 1][1]) if len(rows) > limit else None)
 
 
 def _view(row: NotificationRow) -> Notification:
+    """Return a notification as the API shows it."""
     return Notification(
         notification_id=row.notification_id,
         rule_name=row.rule_name,

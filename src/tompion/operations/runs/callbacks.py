@@ -70,6 +70,7 @@ def _save_outcome(  # noqa: PLR0913 - the parts of an outcome
     execution_id: str | None,
     reason: Reason | None,
 ) -> ReportAck:
+    """Save the outcome that a target or worker reports. The engine writes it to the run."""
     most = context.settings.max_result_bytes
     outcome = {
         "state": state,

@@ -148,6 +148,7 @@ def _rejected_outcome(
 
 
 def _assignment(context: OperationContext, row: RunRow, definition: DefinitionRow, token: str) -> Assignment:
+    """Return a claimed run as an assignment for a worker."""
     payload = row.payload if row.payload is not None else definition.payload
     names = (definition.namespace, definition.schedule_id)
     key = idempotency_key(*names, row.source, row.nominal_s, row.origin, row.request_id)

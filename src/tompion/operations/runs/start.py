@@ -61,6 +61,7 @@ def start_run(  # noqa: PLR0913 - the parts of the request
 
 
 def _start(context: OperationContext, action: Action, nominal_s: int, key: str) -> StartedRun:
+    """Create a run of a workflow, and the schedule that holds such runs if it does not exist."""
     schedule_id = f"{SCHEDULE_PREFIX}{action.workflow_id}"
     definition = Definition(SpecDocument(), action, Policy(overlap_policy=Overlap.ALLOW))
     note = AuditEntry("start_run", None)

@@ -163,6 +163,7 @@ def _one_of(*choices: str) -> Callable[[str, Any], None]:
 
 
 def _url(field: str, value: Any) -> None:
+    """Raise if a value is not an HTTP URL, or if it has credentials."""
     expected = "expected a URL such as https://example.org/run"
     if not isinstance(value, str) or not value.isprintable() or len(value) > MAX_URL_CHARS:
         raise InvalidField(field, expected)

@@ -112,6 +112,7 @@ def _pairs(ranges: object) -> list[tuple[When | None, When | None]]:
 def _backfill_row(  # noqa: PLR0913 - the parts of the row
     context: OperationContext, loaded: LoadedSchedule, start: When | None, end: When | None, overlap: Overlap, only: str
 ) -> BackfillRow:
+    """Return the row of a new backfill, with its number of ticks."""
     if start is None or end is None:
         raise InvalidField("start" if start is None else "end", "missing; a backfill needs start and end")
     first, last = -(-epoch_ms("start", start) // 1000), epoch_s("end", end)
@@ -168,6 +169,7 @@ def _dry_run(context: OperationContext, loaded: LoadedSchedule, row: BackfillRow
 
 
 def _check_backfills(context: OperationContext, loaded: LoadedSchedule, rows: list[BackfillRow]) -> None:
+    """Raise if backfills exceed the limits of a schedule."""
     if not rows:
         raise InvalidField("ranges", "empty; send at least one range")
     limit = context.settings.max_backfills

@@ -137,6 +137,7 @@ def _select(  # noqa: PLR0913 - the parts of a selection
     limit: int,
     after: str | None,
 ) -> _Selection:
+    """Return the checked selection of schedules: ids, or a filter and a page."""
     if not check_flag("everything", everything) and schedule_ids is None and not any(filters):
         raise InvalidField("everything", "send a filter or schedule_ids, or set this to true to change all schedules")
     if schedule_ids is None:

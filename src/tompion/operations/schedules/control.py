@@ -200,6 +200,7 @@ def unskip(  # noqa: PLR0913 - the parts of the request
 
 
 def _write(context: OperationContext, decision: Decision) -> WriteResult:
+    """Write a decision, and count the runs that it skips or ends."""
     recorded = context.transaction.write_decisions(
         decision_writes(context.now_ms, [decision], [decision.with_wake_up(decision.state_after_requests())])
     )

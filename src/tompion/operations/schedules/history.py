@@ -7,7 +7,7 @@ from tompion.model.page import Page
 from tompion.model.schedule import Change, Schedule, Version
 from tompion.operations.context import OperationContext
 from tompion.operations.idempotency import idempotent
-from tompion.operations.paging import DEFAULT_PAGE, page_limit, page_number
+from tompion.operations.paging import DEFAULT_PAGE, NEWEST, page_limit, page_number
 from tompion.operations.schedules.crud import replace_definition
 from tompion.operations.schedules.repository import (
     NO_SCHEDULE,
@@ -31,17 +31,24 @@ def history(
 ) -> Page[Change]:
     """Return the changes of a schedule, the newest first.
 
-    Without an id, return the changes of all other objects, such as keys. With ``everything``, return all changes.
+    Without an id, return the changes of objects that are not schedules, such as keys and workflows, or of all objects
+    with ``everything``.
     """
     check_flag("everything", everything)
     if schedule_id is not None:
         check_name("schedule_id", schedule_id, context.settings)
     limit = page_limit(context, limit)
-    start = page_number("before", before, 1 << 60)
-    selected_id = None if everything and schedule_id is None else schedule_id or NO_SCHEDULE
+    start = page_number("before", before, NEWEST)
+    selected_id: str | None
+    if schedule_id is not None:
+        selected_id = schedule_id
+    elif everything:
+        selected_id = None
+    else:
+        selected_id = NO_SCHEDULE
     rows = context.transaction.audit_list(context.namespace, selected_id, start, limit + 1)
     if not rows and before is None and schedule_id is not None:
-        find(context, schedule_id)
+        find(context, schedule_id)  # raises if there is no such schedule
     next_page = str(rows[limit - 1].audit_number) if len(rows) > limit else None
     return Page(tuple(change_view(row) for row in rows[:limit]), next_page)
 

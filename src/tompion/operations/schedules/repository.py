@@ -30,7 +30,7 @@ from tompion.plan.stored_definition import (
 )
 
 NO_SCHEDULE = ""
-"""The schedule id under which the audit records changes of workflows, calendars and targets."""
+"""The schedule id of audit entries about other objects: workflows, calendars, targets, keys, search attributes."""
 UNREADABLE = (StoreError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """The errors that rows changed by hand may raise when they are read."""
 
@@ -374,11 +374,12 @@ def audit(context: OperationContext, row: ScheduleRow, entry: AuditEntry) -> Non
 
 
 def audit_other(context: OperationContext, entry: AuditEntry, version: int = 0) -> None:
-    """Record a change of a workflow, a calendar or a target in the audit. ``entry.after`` names it."""
+    """Record a change of an object that is not a schedule in the audit. ``entry.after`` names it."""
     _audit(context, NO_SCHEDULE, 0, version, entry)
 
 
 def _audit(context: OperationContext, schedule_id: str, token: int, version: int, entry: AuditEntry) -> None:
+    """Insert an entry into the audit."""
     context.transaction.audit_insert(
         AuditRow(
             audit_number=0,

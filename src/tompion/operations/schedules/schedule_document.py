@@ -61,7 +61,7 @@ NUMBERS = {"max_concurrent": (1, 10_000), "max_attempts": (1, 1_000)}
 
 DURATIONS = {"retry_delay_ms": (0, 86_400_000), "min_interval_ms": (0, 366 * 86_400_000)}
 
-_NULLABLE_DURATIONS = {
+NULLABLE_DURATIONS = {
     "max_execution_ms": (1, 30 * 86_400_000),
     "max_interval_ms": (1_000, 366 * 86_400_000),
     "launch_deadline_ms": (0, 366 * 86_400_000),
@@ -69,7 +69,7 @@ _NULLABLE_DURATIONS = {
 
 _FLAGS = ("pause_on_failure", "shadow", "adaptive", "failure_backoff", "notify")
 
-POLICY_FIELDS = (*_CHOICES, *NUMBERS, *DURATIONS, *_NULLABLE_DURATIONS, *_FLAGS, "catchup_window")
+POLICY_FIELDS = (*_CHOICES, *NUMBERS, *DURATIONS, *NULLABLE_DURATIONS, *_FLAGS, "catchup_window")
 
 FIELDS = ("spec", *SPEC_FIELDS, *ACTION_FIELDS, *POLICY_FIELDS, *ABOUT_FIELDS, *STATE_FIELDS)
 
@@ -204,6 +204,7 @@ def _action(document: Mapping[str, Any], base: Definition | None, settings: Sett
 
 
 def _policy(document: Mapping[str, Any], base: Definition | None, settings: Settings) -> Policy:
+    """Return the policy in a document. Missing fields have the values of ``base`` or the defaults."""
     changes: dict[str, Any] = {}
     for name, (kind, aliases) in _CHOICES.items():
         if name in document:
@@ -211,9 +212,9 @@ def _policy(document: Mapping[str, Any], base: Definition | None, settings: Sett
     for name, (least, most) in NUMBERS.items():
         if name in document:
             changes[name] = check_whole(name, document[name], least, most)
-    for name, (least, most) in (DURATIONS | _NULLABLE_DURATIONS).items():
+    for name, (least, most) in (DURATIONS | NULLABLE_DURATIONS).items():
         if name in document:
-            is_null = document[name] is None and name in _NULLABLE_DURATIONS
+            is_null = document[name] is None and name in NULLABLE_DURATIONS
             changes[name] = None if is_null else check_duration_ms(name, document[name], least, most)
     for name in _FLAGS:
         if name in document:
@@ -223,6 +224,9 @@ def _policy(document: Mapping[str, Any], base: Definition | None, settings: Sett
     if changes.get("min_interval_ms", settings.min_interval_ms) < settings.min_interval_ms:
         expected = f"at least {settings.min_interval_ms}, the minimum of this service"
         raise InvalidField("min_interval_ms", f"{changes['min_interval_ms']}; expected {expected}")
+    if (changes.get("max_execution_ms") or 0) > settings.max_execution_ms:
+        expected = f"at most {settings.max_execution_ms}, the limit max_execution_ms of this service"
+        raise InvalidField("max_execution_ms", f"{changes['max_execution_ms']}; expected {expected}")
     policy = replace(base.policy if base else default_policy(settings), **changes)
     _check_adaptive(policy, document)
     return policy

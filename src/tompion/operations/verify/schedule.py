@@ -231,6 +231,7 @@ class _Check:
     def _check_places(
         self, compiled: CompiledSchedule, expected: list[int], dropped_ranges: list[DroppedRange]
     ) -> None:
+        """Report ticks that are missing, recorded twice or decided early."""
         for tick in expected:
             decided_ms = self._decided.pop(tick, None)
             places = (decided_ms is not None) + sum(
@@ -244,6 +245,7 @@ class _Check:
                 self.problem("early", tick, f"decided {compiled.fire_ms(tick) - decided_ms} ms before its fire time")
 
     def _check_counts(self, expected: list[int], dropped_ranges: list[DroppedRange], after: int, until: int) -> None:
+        """Report dropped ranges that have another number of ticks than they count."""
         for dropped_range in dropped_ranges:
             inside = bisect_right(expected, dropped_range.until_s) - bisect_right(expected, dropped_range.after_s)
             self._dropped += max(inside, 0)

@@ -226,6 +226,7 @@ def _without_zone(text: str, dialect: Dialect) -> tuple[str, int, str | None]:
 
 
 def _parse_shorthand(body: str, shift: int, zone: str | None, dialect: Dialect) -> CronRule | IntervalDocument:
+    """Parse a name such as ``@daily``, or ``@every`` with a duration."""
     position = shift + body.index("@")
     words = body.split()
     name = words[0].lower()
@@ -251,6 +252,7 @@ def _parse_shorthand(body: str, shift: int, zone: str | None, dialect: Dialect) 
 
 
 def _parse_every(text: str, position: int, zone: str | None) -> IntervalDocument:
+    """Parse the duration of ``@every``, with an optional phase after a slash."""
     if zone is not None:
         raise InvalidSpec("a time zone on @every", position=0, hint="an interval is counted in UTC: drop the prefix")
     every, slash, offset = text.partition("/")

@@ -179,6 +179,7 @@ def field_from_ranges(kind: FieldKind, ranges: tuple[Range, ...], dialect: Diale
 
 
 def _field(kind: FieldKind, text: str, items: tuple[Item, ...]) -> Field:
+    """Return a field from its parsed items."""
     mask = 0
     rules: tuple[DayRule, ...] = ()
     hashed = False
@@ -257,6 +258,7 @@ def _read_special(kind: FieldKind, text: str, allowed: DialectRules) -> Item | N
 
 
 def _hash_item(kind: FieldKind, match: re.Match[str], text: str, allowed: DialectRules) -> Item:
+    """Parse an item with ``H``, with an optional range and step."""
     if kind is YEAR:
         raise InvalidSpec("H in the year field", position=0, expected="years", hint="H would fire in one year only")
     low, high = kind.low, HASHED_LAST_DAY if kind is DAY_OF_MONTH else kind.high
@@ -286,6 +288,7 @@ def _month_day_item(upper: str, allowed: DialectRules) -> Item | None:
 
 
 def _week_day_item(kind: FieldKind, upper: str, allowed: DialectRules) -> Item | None:
+    """Parse an item such as ``5#2`` or ``FRIL``. Return ``None`` for any other item."""
     if match := _NTH.fullmatch(upper):
         if match[2] == "L":
             raise InvalidSpec(
@@ -324,6 +327,7 @@ def _weekday_number(number: int, text: str, position: int, allowed: DialectRules
 
 
 def _number_of_name(kind: FieldKind, text: str, position: int, allowed: DialectRules) -> int:
+    """Return the number of a month or weekday name."""
     folded = text.lower()
     min_letters = allowed.min_name_letters.get(kind.name, 0)
     for index, name in enumerate(kind.names):

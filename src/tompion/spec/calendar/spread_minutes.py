@@ -25,6 +25,7 @@ def spread_minutes(spec: SpecDocument) -> tuple[str, ...] | None:
 
 
 def _with_hashed_minute(text: str, dialect: Dialect) -> str | None:
+    """Return a cron string with ``H`` as its minute, or ``None`` if that would change its meaning."""
     parts = _PARTS.fullmatch(text.strip())
     if parts is None:
         return None

@@ -84,6 +84,7 @@ def read_calendar(value: object, *, field: str) -> CalendarDocument:
 
 
 def _read_field(value: object, path: str) -> FieldValue:
+    """Return a field of a calendar: text, or ranges."""
     if isinstance(value, str):
         if len(value) > MAX_TEXT_CHARS:
             raise InvalidSpec(f"{len(value)} characters", field=path, expected=f"at most {MAX_TEXT_CHARS}")
@@ -102,6 +103,7 @@ def _read_field(value: object, path: str) -> FieldValue:
 
 
 def _read_range(value: object, path: str) -> Range:
+    """Return a checked range."""
     if isinstance(value, Range):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

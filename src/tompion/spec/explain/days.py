@@ -91,6 +91,7 @@ def describe_days(days: Restriction) -> list[str]:
 
 
 def _with_dates(days: Restriction, dates: Dates) -> list[str]:
+    """Describe days of the month, with months, years and weekdays."""
     months, years = days.months, _in_years(days.years)
     if dates.of:
         text = _on_dates(dates, dates.of)
@@ -247,6 +248,7 @@ def _in_months(months: Part) -> list[str]:
 
 
 def _chosen_months(months: Part) -> list[str]:
+    """Describe months that ``H`` chooses."""
     if not months.choices:
         return []
     words = [_MONTHS[value - 1] for value in months.values]

@@ -173,6 +173,7 @@ def _days_of_year(values: tuple[int, ...]) -> str:
 
 
 def _weekdays(parts: RruleParts) -> Weekdays | None:
+    """Return the weekdays of a rule, or ``None`` if it does not restrict them."""
     if "BYDAY" not in parts:
         return None
     plain = sorted((WEEKDAYS.index(name) + 1) % 7 for number, name in parts["BYDAY"] if not number)

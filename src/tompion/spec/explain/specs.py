@@ -10,7 +10,7 @@ The other modules describe times of day (``times``), days, months and years (``d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tompion.encoding.instant import wall_datetime
@@ -91,9 +91,9 @@ def explain(spec: SpecDocument) -> str:
     sources = list(_sources(spec, zone))
     if not sources:
         return NEVER
-    clocks = {source.zone for source in sources if source.zone is not None}
-    limits = [*_exclusions(spec, zone, clocks), *_bounds(spec, zone, clocks)]
-    common_zone = clocks.pop() if len(clocks) == 1 else ""
+    source_zones = {source.zone for source in sources if source.zone is not None}
+    limits = [*_exclusions(spec, zone, source_zones), *_bounds(spec, zone, source_zones)]
+    common_zone = next(iter(source_zones)) if len(source_zones) == 1 else ""
     if len(sources) == 1:
         source = sources[0]
         is_zone_omitted = source.zone is None or (
@@ -123,6 +123,7 @@ def _zone(spec: SpecDocument) -> Zone:
 
 
 def _sources(spec: SpecDocument, zone: Zone) -> Iterator[_Source]:
+    """Yield the sources of ticks in the order of the spec's fields."""
     name = spec.timezone or zone.name
     for text in spec.cron:
         rule = parse_cron(text, spec.dialect)
@@ -212,30 +213,37 @@ def _moment_of_day(text: str, between: str = " ") -> str:
 # --- limits -----------------------------------------------------------------------------------------------------
 
 
-def _exclusions(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[str]:
+def _exclusions(spec: SpecDocument, zone: Zone, source_zones: set[str]) -> Iterator[str]:
+    """Yield the sentences about exclusions. ``source_zones`` are the zones of the sources."""
     exclude = spec.exclude
-    own = _clock_words(spec, zone, clocks)
-    by_wall = ", by each source's own clock" if len(clocks) > 1 else own
+    in_spec_zone = _zone_clause(spec, zone, source_zones)
+    by_source_clock = ", by each source's own clock" if len(source_zones) > 1 else in_spec_zone
     for calendar in exclude.calendars:
-        yield f"Except {_excluded_calendar(calendar, spec.dialect)}{by_wall}{note_suffix(calendar.comment)}."
+        yield f"Except {_excluded_calendar(calendar, spec.dialect)}{by_source_clock}{note_suffix(calendar.comment)}."
     if exclude.dates:
-        yield f"Except on {shorten_list(sorted(set(exclude.dates)), 'dates')}{by_wall}."
+        yield f"Except on {shorten_list(sorted(set(exclude.dates)), 'dates')}{by_source_clock}."
+    # A wall time of a window is in the spec's zone. Dates, calendars and holidays follow each source's clock.
     if exclude.windows:
         ends = [end for window in exclude.windows for end in (window.begin, window.end)]
-        naive = any(read_moment(end, field="").kind != "instant" for end in ends)
         windows = shorten_list([_window(window) for window in exclude.windows], "windows")
-        yield f"Except {windows}{own if naive else ''}."
+        yield f"Except {windows}{in_spec_zone if _has_wall_time(ends) else ''}."
     for holidays in exclude.holidays:
-        yield f"Except on {_holidays(holidays)}{by_wall}."
+        yield f"Except on {_holidays(holidays)}{by_source_clock}."
+    # No zone: a named calendar may have its own, which only the store knows.
     if exclude.named:
         names = join_words(f'"{clean_note(name)}"' for name in exclude.named)
         yield f"Except the days and times in the named calendar{'s' if len(exclude.named) > 1 else ''} {names}."
 
 
-def _clock_words(spec: SpecDocument, zone: Zone, clocks: set[str]) -> str:
+def _zone_clause(spec: SpecDocument, zone: Zone, source_zones: set[str]) -> str:
     """Return the zone as a clause if the sentence about the sources has not named it."""
     name = spec.timezone or zone.name
-    return "" if clocks == {name} else f", {in_zone(name)}"
+    return "" if source_zones == {name} else f", {in_zone(name)}"
+
+
+def _has_wall_time(texts: Iterable[str]) -> bool:
+    """Return whether one of the texts is a wall time or a date, not an instant."""
+    return any(read_moment(text, field="").kind != "instant" for text in texts)
 
 
 def _excluded_calendar(calendar: CalendarDocument, dialect: Dialect) -> str:
@@ -267,7 +275,7 @@ def _holidays(holidays: HolidaysDocument) -> str:
     return f"public holidays of {place} (known for {first}{f' to {last}' if last != first else ''})"
 
 
-def _bounds(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[str]:
+def _bounds(spec: SpecDocument, zone: Zone, source_zones: set[str]) -> Iterator[str]:
     words = []
     if spec.start_at is not None:
         words.append(f"not before {moment(spec.start_at)}")
@@ -275,8 +283,8 @@ def _bounds(spec: SpecDocument, zone: Zone, clocks: set[str]) -> Iterator[str]:
         words.append(f"not after {moment(spec.end_at)}")
     if words:
         texts = [text for text in (spec.start_at, spec.end_at) if text is not None]
-        naive = any(read_moment(text, field="").kind != "instant" for text in texts)
-        yield sentence(join_words(words) + (_clock_words(spec, zone, clocks) if naive else ""))
+        in_spec_zone = _zone_clause(spec, zone, source_zones) if _has_wall_time(texts) else ""
+        yield sentence(join_words(words) + in_spec_zone)
 
 
 def _jitter(spec: SpecDocument) -> Iterator[str]:

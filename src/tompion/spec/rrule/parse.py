@@ -224,6 +224,7 @@ class _When:
 
 
 def _read_when(value: str, position: int, name: str) -> _When:
+    """Parse a date, or a date with time."""
     expected = "a date with time such as 20260131T090000, or a date such as 20260131"
     match = _DATE.fullmatch(value)
     if match is None:
@@ -270,6 +271,7 @@ class _RuleReader:
             position += len(part) + 1
 
     def _read_part(self, part: str, position: int) -> None:
+        """Parse one part of a rule, such as ``FREQ=DAILY``."""
         name, equals, value = part.partition("=")
         name = name.upper()
         if name not in _NAMES:
@@ -284,6 +286,7 @@ class _RuleReader:
         self.parts.update(cast("RruleParts", {name: self._read_value(name, value, position + len(name) + 1)}))
 
     def _read_value(self, name: str, value: str, position: int) -> object:
+        """Return the checked value of a part."""
         if name == "FREQ":
             return _read_word(name, value, position, FREQUENCIES)
         if name == "WKST":

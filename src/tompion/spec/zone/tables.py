@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import tzdata
 
@@ -56,26 +58,11 @@ class Zone:
             for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False)
         )
         self.fingerprint: str = hashlib.sha256(repr((self.starts, self.offsets)).encode()).hexdigest()[:16]
-        self._cut()
-
-    def _cut(self) -> None:
-        cuts, offsets = [0], [0, self.offsets[0]]
-        limits: list[float] = [DISTURBED, DISTURBED]
-        for start, before, after in zip(self.starts, self.offsets, self.offsets[1:], strict=False):
-            width = abs(after - before)
-            undisturbed_until = start if after > before else max(start - width, cuts[-1])
-            limits[-1] = undisturbed_until
-            if undisturbed_until < start:
-                cuts.append(undisturbed_until)
-                offsets.append(before)
-                limits.append(DISTURBED)
-            cuts += [start, start + width]
-            offsets += [after, after]
-            limits += [DISTURBED, DISTURBED]
-        limits[-1] = HORIZON
-        self.cuts: tuple[int, ...] = (*cuts, HORIZON)
-        self.cut_offsets: tuple[int, ...] = (*offsets, self.offsets[-1])
-        self.cut_limits: tuple[float, ...] = (*limits, DISTURBED)
+        pieces = _cut_segments(self.starts, self.offsets)
+        self.cuts: tuple[int, ...] = tuple(piece.begin for piece in pieces)
+        # The first values are for instants before 1970.
+        self.cut_offsets: tuple[int, ...] = (0, *(piece.offset for piece in pieces))
+        self.cut_limits: tuple[float, ...] = (DISTURBED, *(piece.limit for piece in pieces))
 
     def offset_at(self, epoch: int) -> int:
         """Return the offset from UTC in seconds at an instant."""
@@ -96,6 +83,33 @@ class Zone:
     def __repr__(self) -> str:
         """Return the name of the zone and the release of its table."""
         return f"Zone({self.name!r}, tzdata {TZDATA_VERSION})"
+
+
+class _Piece(NamedTuple):
+    """A part of a segment. Up to ``limit``, no transition disturbs it."""
+
+    begin: int
+    offset: int
+    limit: float = DISTURBED
+
+
+def _cut_segments(starts: Sequence[int], offsets: Sequence[int]) -> list[_Piece]:
+    """Cut segments at both ends of the time that each transition disturbs.
+
+    A fold disturbs both of its passes. A gap disturbs as much time after it as it is wide.
+    """
+    pieces: list[_Piece] = []
+    begin = 0
+    for start, before, after in zip(starts, offsets, offsets[1:], strict=False):
+        width = abs(after - before)
+        is_gap = after > before
+        disturbed_from = start if is_gap else max(start - width, begin)
+        pieces.append(_Piece(begin, before, limit=disturbed_from))
+        if disturbed_from < start:
+            pieces.append(_Piece(disturbed_from, before))
+        pieces.append(_Piece(start, after))
+        begin = start + width
+    return [*pieces, _Piece(begin, offsets[-1], limit=HORIZON), _Piece(HORIZON, offsets[-1])]
 
 
 @cache

@@ -50,6 +50,7 @@ def _local(at: int, offset: int) -> datetime:
 
 
 def _text(before: datetime, after: datetime, ticks: tuple[Tick, ...], lost: Sequence[str], *, forward: bool) -> str:
+    """Describe a clock change and its effect on the ticks."""
     change = f"clocks go {'forward' if forward else 'back'} from {clock_text(before)} to {clock_text(after)}"
     adjusted = [tick for tick in ticks if tick.dst_adjustment]
     if lost:

@@ -144,6 +144,7 @@ class WallSource(Ticks):
         return self._next_careful(after)
 
     def _next_careful(self, after: int) -> int | None:
+        """Return the next tick near a transition, segment by segment."""
         zone = self._zone
         after = max(after, -1)
         segment = zone.segment_at(after)

@@ -76,6 +76,7 @@ def connect(url: str, watchdog: Watchdog | None = None) -> PostgresConnection:
 
 
 def _open(url: str, watchdog: Watchdog | None) -> PostgresConnection:
+    """Open a connection with the settings of the store."""
     params = {**_NETWORK, **conninfo_to_dict(url), "client_encoding": "utf8"}
     connection = PostgresConnection.connect(autocommit=True, **params)
     try:

@@ -166,6 +166,10 @@ class PostgresStore(Store):
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self._listener.subscribe(wake)
 
+    @property
+    def knows_presence(self) -> bool:
+        return True
+
     def hold_presence(self, instance_id: int) -> None:
         self._listener.hold(instance_id)
 
@@ -288,6 +292,7 @@ class PostgresMigrator(Migrator):
         raise AssertionError("the last attempt returns or raises")
 
     def _apply(self, number: int, script: str) -> bool:
+        """Apply a migration. Return whether this migrator was the one that did."""
         with closing(connect(self._url)) as connection:
             # If the migrator is killed, the server ends its script and releases the tables. Not supported on Windows.
             with suppress(psycopg.Error):

@@ -112,6 +112,7 @@ class NotifyListener:
             self._locked = set()
 
     def _listen(self, connection: PostgresConnection) -> None:
+        """Wait for notifications on a connection until the listener stops."""
         # For a NOTIFY that arrives together with the response to a check.
         connection.add_notify_handler(lambda _notify: self._wake())
         with self._watchdog.watching(connection):

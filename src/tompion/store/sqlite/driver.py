@@ -140,6 +140,10 @@ class SqliteStore(Store):
         self._wakers.append(wake)
         return lambda: self._wakers.remove(wake)
 
+    @property
+    def knows_presence(self) -> bool:
+        return self._locks is not None
+
     def hold_presence(self, instance_id: int) -> None:
         if self._locks is not None:
             self._locks.hold(instance_id)
@@ -172,6 +176,7 @@ class SqliteStore(Store):
         self._opened.clear()
 
     def _connect(self) -> sqlite3.Connection:
+        """Open a connection to the file, which must be new or a Tompion store."""
         try:
             with ExitStack() as undo:
                 connection = sqlite3.connect(
@@ -186,7 +191,7 @@ class SqliteStore(Store):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 undo.pop_all()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # UnicodeDecodeError: the schema of a damaged file
             raise StoreError(f"cannot open the SQLite file {self._path}: {error}") from None
         self._opened.append(connection)
         return connection
@@ -203,6 +208,7 @@ class SqliteStore(Store):
             raise StoreError(f"cannot migrate the SQLite file {self._path}: {error}") from None
 
     def _transact(self, work: Work[T]) -> T:
+        """Run work in a write transaction, and wake subscribers after the commit."""
         connection = self._writer
         transaction = SqliteTransaction(connection, self._clock)
         try:
@@ -221,6 +227,7 @@ class SqliteStore(Store):
         return answer
 
     def _read_in_thread(self, work: Work[T]) -> T:
+        """Run work in a read transaction on the connection of this thread."""
         self._check_file_is_in_place()
         connection: sqlite3.Connection | None = getattr(self._reader, "connection", None)
         if connection is None:

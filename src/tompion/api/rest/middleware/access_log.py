@@ -76,6 +76,7 @@ class AccessLogMiddleware:
             self._count(scope, status, loop.time() - began, chosen_id)
 
     def _count(self, scope: Any, status: int, seconds: float, chosen_id: str) -> None:
+        """Count and measure a request, and pass its record to the log."""
         method = scope["method"] if scope["method"] in METHODS else OTHER
         route = self._paths.get(scope.get("endpoint"), OTHER)
         self._metrics.count("requests", 1, (method, route, str(status)))

@@ -143,6 +143,7 @@ def describe(version: str, url: str = "/") -> Schema:
 
 
 def _operation(route: Route, schemas: Schemas) -> Schema:
+    """Return the OpenAPI operation of a route."""
     summary, description = summary_and_description(route.operation)
     operation: Schema = {
         "operationId": _operation_id(route.method.lower(), route.full_path),
@@ -170,6 +171,7 @@ def summary_and_description(operation: Any) -> tuple[str, str]:
 
 
 def _system_operation(route: SystemRoute, schemas: Schemas) -> Schema:
+    """Return the OpenAPI operation of a route without an operation, such as health or metrics."""
     parameters = [
         {"name": name, "in": "query", "required": False, "description": description, "schema": {"type": kind}}
         for name, kind, description in route.parameters
@@ -207,6 +209,7 @@ def _operation_id(method: str, path: str) -> str:
 
 
 def _parameters(route: Route, schemas: Schemas) -> list[Schema]:
+    """Return the parameters of a route: path, headers, query and namespace."""
     signature = signature_of(route.operation)
     parameters = [
         {
@@ -258,6 +261,7 @@ def _text_schema(parameter: Parameter | None, schemas: Schemas) -> Schema:
 
 
 def _body(route: Route, schemas: Schemas) -> Schema:
+    """Return the request body of a route."""
     signature = signature_of(route.operation)
     if route.body_parameter is not None:
         schema: Schema = {"type": "object", "examples": [_example_body(route)]}
@@ -297,6 +301,7 @@ def _document_fields(route: Route) -> Schema:
 
 
 def _responses(route: Route, schemas: Schemas) -> Schema:
+    """Return the responses of a route by status."""
     if route.response is None:
         responses: Schema = {"204": {"description": "Success."}}
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -37,15 +37,18 @@ class Schemas:
         self.named: dict[str, Schema] = {}
 
     def of(self, kind: Any) -> Schema:
-        """Return the schema of a type. For a dataclass, it is a reference to its name."""
+        """Return the schema of a type. For a dataclass, it is a reference to its name.
+
+        Raise :class:`TypeError` for a type that has no schema, so that no field of the API is left undescribed.
+        """
         if kind in PLAIN:
             return dict(PLAIN[kind])
         if kind is Definition:
-            return self._named("ScheduleDocument", lambda: SCHEDULE_DOCUMENT)
+            return self._reference("ScheduleDocument", lambda: SCHEDULE_DOCUMENT)
         if kind is Schedule:
-            return self._named("Schedule", self._schedule)
+            return self._reference("Schedule", self._schedule)
         if isinstance(kind, type) and is_dataclass(kind):
-            return self._named(kind.__name__, lambda: self._object(kind, {}))
+            return self._reference(kind.__name__, lambda: self._object(kind, {}))
         if isinstance(kind, type) and issubclass(kind, Enum):
             return {"type": "string", "enum": [member.value for member in kind]}
         origin, args = get_origin(kind), get_args(kind)
@@ -53,17 +56,18 @@ class Schemas:
             return _any_of([self.of(member) for member in args])
         if origin is Literal:
             return {"type": "string", "enum": list(args)}
-        if origin in (tuple, list):
+        if origin in (tuple, list, Sequence):
             return {"type": "array", "items": self.of(args[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object"}
         if isinstance(origin, type) and is_dataclass(origin):
             type_arguments = dict(zip(origin.__parameters__, args, strict=True))  # type: ignore[attr-defined]  # it is generic
             name = "".join(argument.__name__ for argument in args) + origin.__name__
-            return self._named(name, lambda: self._object(origin, type_arguments))
-        return {}
+            return self._reference(name, lambda: self._object(origin, type_arguments))
+        raise TypeError(f"no JSON Schema for {kind!r}")
 
-    def _named(self, name: str, build: Callable[[], Schema]) -> Schema:
+    def _reference(self, name: str, build: Callable[[], Schema]) -> Schema:
+        """Return a reference to a named schema, which is built on the first use of its name."""
         if name not in self.named:
             self.named[name] = {}  # for types that refer to themselves
             self.named[name] = build()
@@ -85,6 +89,7 @@ class Schemas:
         return {**schema, "properties": properties, "required": [*state, *ALWAYS_PRESENT]}
 
     def _object(self, kind: type, type_arguments: Mapping[Any, Any]) -> Schema:
+        """Return the schema of a dataclass."""
         hints = get_type_hints(kind)
         properties = {
             field.name: {"type": ["string", "null"]}

@@ -15,6 +15,7 @@ const ICONS: Record<string, IconName> = {
   stuck: 'runs',
   buffer: 'menu',
   no_engine: 'instances',
+  overloaded: 'instances',
   skewed_clock: 'clock',
   clock_set_back: 'clock',
   unserved_queue: 'targets',
