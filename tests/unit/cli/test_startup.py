@@ -31,6 +31,8 @@ COMMAND_MODULES = "tompion.cli.commands."
 MAX_DESCRIPTION = 75
 MAX_MODULES = 12
 """Limit of our own modules that help, version and completion may load. The command table and the errors need 5."""
+MAX_MODULES_OF_A_COMMAND = 45
+"""Limit of our own modules that the help of one command may load."""
 RUN = """
 import sys
 sys.argv = ["tompion", *sys.argv[1:]]
@@ -177,3 +179,33 @@ def test_help_describes_every_command_in_one_line_and_shows_no_type_of_a_flag() 
         assert len(first) <= MAX_DESCRIPTION, command.name
         flags = [parameter for parameter in command.params if getattr(parameter, "is_flag", False)]
         assert [flag.name for flag in flags if flag.metavar != ""] == []
+
+
+ENTRIES = [entry for entries in main.COMMANDS.values() for entry in entries]
+
+
+def command_lines() -> list[list[str]]:
+    """Return the words of every command, also of those in groups."""
+    lines: list[list[str]] = []
+    for entry in ENTRIES:
+        inner = getattr(LazyCommand(entry, "panel").command, "commands", None)
+        lines += [[entry.name]] if inner is None else [[entry.name, name] for name in inner]
+    return lines
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
+def test_the_help_of_a_command_loads_no_heavy_module(name: str) -> None:
+    """Help must be quick. The number of modules decides that, and does not depend on the machine."""
+    modules = loaded_modules(RUN, name, "--help")
+    assert [heavy for heavy in HEAVY if heavy in modules] == []
+    assert len(own_modules(modules)) <= MAX_MODULES_OF_A_COMMAND
+
+
+@pytest.mark.parametrize("words", command_lines(), ids=" ".join)
+def test_a_wrong_option_is_one_line_with_a_way_out(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run([*words, "--nonsense"])
+    assert (result.code, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert "--nonsense" in line
+    assert f"'tompion {' '.join(words)} --help' shows the options" in line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,9 @@ from tompion.cli.output import console
 from tompion.cli.output.formats import OutputFormat, print_data
 from tompion.errors import InvalidSpec, display
 from tompion.model.spec import Finding, NamedCalendar
-from tompion.sdk.spec import Spec, read_icalendar
+
+if TYPE_CHECKING:
+    from tompion.sdk.spec import Spec
 
 MAX_TICKS = 100_000
 
@@ -193,6 +195,8 @@ def lint_command(  # noqa: PLR0913 - each is an option of the command
 
 def _spec(options: dict[str, Any]) -> Spec:
     """Return the spec that the options describe. With ``--spec``, they change the spec in the file."""
+    from tompion.sdk.spec import Spec  # here, because the help of a command needs no time engine
+
     words = options["expressions"] or []
     if len(words) > 1 and not any(" " in word.strip() or word.startswith("@") for word in words):
         raise InvalidSpec("several words, but no cron string", hint="quote the cron string: '0 9 * * MON-FRI'")
@@ -235,6 +239,8 @@ def _calendars(options: list[str] | None) -> list[NamedCalendar]:
         name, equals, path = option.partition("=")
         if not equals or not name:
             raise InvalidSpec(f"--calendar {display(option)}", expected="NAME=FILE, such as company=days-off.ics")
+        from tompion.sdk.spec import read_icalendar
+
         calendars.append(read_icalendar(name, _read(path)))
     return calendars
 
