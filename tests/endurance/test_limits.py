@@ -155,6 +155,7 @@ ELSEWHERE = {
     "max_buffer": "unit/plan/test_decide.py::test_ticks_beyond_the_buffer_are_skipped",
     "max_catchup_per_tick": "conformance/operations/test_catch_up.py::test_one_pass_is_limited_per_schedule",
     "max_clock_skew_ms": "unit/engine/test_slow_store.py::test_clock_skew_up_to_the_limit_is_accepted",
+    "max_launch_backoff_ms": "unit/engine/test_unreachable_targets.py::test_delay_between_calls_of_a_target_is_limited",
     "max_metric_namespaces": "endurance/test_namespaces.py::test_tenant_cost_depends_on_its_own_rows_on_sqlite",
     "max_pickups": "conformance/engine/test_transactional.py::test_run_of_a_silent_target_fails_after_max_pickups",
     "max_result_bytes": "endurance/test_limits.py::test_results_and_errors_beyond_the_limit_are_truncated",

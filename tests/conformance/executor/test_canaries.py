@@ -8,13 +8,14 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conformance.executor.subjects import SECRET
-from tests.support.app import Home
+from tests.support.app import QUICK, Home
 from tests.support.executors import CANARY, ReceivedRequest, Server, http_server, python
 from tests.support.servers import LOOPBACK, free_port
 from tests.support.service import Http, serve_runner
@@ -29,6 +30,7 @@ from tompion.executors.nats import NatsExecutor
 from tompion.executors.options import ExecutorEnv
 from tompion.executors.redis import RedisExecutor
 from tompion.executors.temporal.executor import TemporalExecutor
+from tompion.model.policy import LaunchErrors
 from tompion.model.run import RunState
 from tompion.operations.runner import OperationRunner
 
@@ -40,7 +42,6 @@ DETAIL_ROUTES = {
     "/api/v1/schedules/{schedule_id}/versions",
     "/api/v1/runs/{run_id}",
     "/api/v1/workflows/{workflow_id}",
-    "/schedules/{schedule_id}",
 }
 """Routes of one schedule, run or workflow. They show its payload or its document, and no other secret."""
 pytestmark = pytest.mark.server
@@ -172,7 +173,8 @@ def test_secrets_appear_only_in_requested_payloads_and_documents(
     planned = workflows(server)
 
     async def scenario() -> tuple[dict[str, RunState], dict[str, str], str]:
-        async with Home(f"sqlite:///{tmp_path}/tompion.db", executors(server)) as home:
+        settings = replace(QUICK, launch_errors=LaunchErrors.FAIL)
+        async with Home(f"sqlite:///{tmp_path}/tompion.db", executors(server), settings) as home:
             states = await run_workflows(home, planned)
             details = f"{await home.get('works')} {await home.workflows.get('answered')}"
             run_ids = [run.run_id for name in planned for run in (await home.runs.list(name)).items]

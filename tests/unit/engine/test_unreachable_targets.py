@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tompion.config.settings import Settings
 from tompion.errors import LaunchError, LaunchRefused, TargetUnreachable
 from tompion.executors.base import Completed, Executor, RunContext
 from tompion.model.policy import LaunchErrors
+from tompion.operations.context import OperationContext
 from tompion.operations.resources import workflows
 from tompion.operations.runs import cancel, read
 from tompion.operations.schedules import control, crud
@@ -51,6 +53,44 @@ def test_run_waits_for_an_unreachable_target_and_then_succeeds(harness: EngineHa
     assert harness.states() == ["08:01 SUCCESS"]
     assert harness.launched_at() == pytest.approx([30, 30.1, 30.3, 31.3, 33.3, 37.3, 45.3], abs=0.1)
     assert last_run(harness).error is None
+
+
+def test_delay_between_calls_of_a_target_is_limited(harness: EngineHarness) -> None:
+    harness.create(cron="1 8 * * *")
+    down_until(harness, 1_000)
+    run_for(harness, 90, Settings(launch_backoff_ms=1_000, max_launch_backoff_ms=8_000, launch_tries=1))
+    calls = harness.launched_at()
+    delays = [later - earlier for earlier, later in pairwise(calls)]
+    assert delays == pytest.approx([1, 2, 4, *[8] * (len(delays) - 3)], abs=0.1)
+
+
+def test_namespaces_do_not_share_the_outage_of_a_target(harness: EngineHarness) -> None:
+    """A tenant that makes a shared target fail for its own requests delays no other tenant."""
+    called: list[str] = []
+
+    class Shared(Executor):
+        """Executor whose one target fails for one namespace, and asks it to come back in an hour."""
+
+        def target(self, dag: Any, meta: RunContext) -> str:
+            return "shared"
+
+        async def run(self, dag: Any, meta: RunContext) -> Completed:
+            called.append(meta.namespace)
+            if meta.namespace == "other":
+                raise TargetUnreachable(DOWN, retry_after_s=3_600)
+            return Completed()
+
+    harness.executors["shared"] = Shared()
+
+    def define(transaction: Any) -> None:
+        for namespace in ("other", "default"):
+            context = OperationContext(transaction, Settings(), namespace)
+            workflows.put_workflow(context, "flow", {"executor": "shared"})
+            crud.create(context, "report", intervals=["1s"], overlap_policy="allow", workflow_id="flow")
+
+    harness.store.write(define).result()
+    run_for(harness, 5.5)
+    assert (called.count("other"), called.count("default")) == (1, 6)
 
 
 def test_waiting_run_shows_why_it_waits(harness: EngineHarness) -> None:

@@ -69,14 +69,17 @@ class LaunchFailures:
 
 
 def address_of(attempt: Attempt) -> str:
-    """Return the address of the target of an attempt, with its executor."""
+    """Return the address of the target of an attempt, with its namespace and executor.
+
+    Namespaces do not share outages, because a tenant may make its own part of a target fail.
+    """
     executor, run_context = attempt.executor, attempt.run_context
     if executor is None or run_context is None:
         return ""
     try:
-        return f"{attempt.kind} {executor.address(attempt.dag, run_context)}"
+        return f"{run_context.namespace} {attempt.kind} {executor.address(attempt.dag, run_context)}"
     except Exception:  # noqa: BLE001 - a broken executor must not end the engine
-        return attempt.kind
+        return f"{run_context.namespace} {attempt.kind}"
 
 
 def failed_attempt(error: LaunchError) -> LaunchFailure:
