@@ -53,7 +53,7 @@ SCENARIOS = [
     Scenario("skip-next", FIVE, "7m, skip, 12m"),
     Scenario("backfill", FIVE, "7m, backfill 11:30-11:45, 7m"),
     Scenario("backfill-allow", FIVE, "7m, backfill 11:30-11:45 overlap=allow, 7m"),
-    Scenario("backfill-missing", FIVE, "7m, down 20m, 4m, backfill 12:00-12:30 only=missing, 7m"),
+    Scenario("backfill-missing", FIVE, "7m, down 20m, 4m, backfill 12:00-12:30 only=missing, 7m", takes="45s"),
     Scenario(
         "backfill-failed", FIVE, "17m, backfill 12:00-12:15 only=failed, 7m", fails_at=frozenset({"12:05"}),
     ),
