@@ -57,7 +57,7 @@ SCENARIOS: dict[str, list[Step]] = {
         step("patch", "report", description="every morning", timezone=None),
         step("patch", "report", retry_delay_ms="30s", jitter_ms="1m", max_interval_ms=None),
         step("patch", "report", retry_delay_ms=timedelta(seconds=1.5), min_interval_ms=timedelta(minutes=2)),
-        step("patch", "report", retry_delay_ms="30"),
+        step("patch", "report", launch_deadline_ms="30"),
         step("patch", "report", http={"url": "https://example.org/run", "timeout_ms": "2m"}),
         step("update", "report", cron="@hourly", workflow_id="flow"),
         step("workflows.put", "flow", {"function": "tasks:a"}),

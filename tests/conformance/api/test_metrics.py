@@ -47,6 +47,7 @@ def test_a_scrape_has_every_metric(http: Http) -> None:
     exported = {family.name for family in text_string_to_metric_families(text)}
     engines = {
         "tompion_clock_skew_seconds",
+        "tompion_overdue_seconds",
         "tompion_runs_active",
         "tompion_targets_unreachable",
     }  # this service has none
