@@ -22,11 +22,13 @@ SETTINGS = replace(Settings(), lock_ttl_ms=20_000, heartbeat_ms=5_000, backfills
 NOW = at("08:02:05")
 FIRST_ORIGIN = 7_700_000
 """First origin number in every order. No other number has this magnitude."""
-UNDO_MIGRATION = """
+NEWEST = len(PostgresMigrator("").migrations)
+"""The schema of this release."""
+UNDO_MIGRATION = f"""
 ALTER TABLE schedule_state DROP CONSTRAINT IF EXISTS added;
 ALTER TABLE schedule_runs DROP CONSTRAINT IF EXISTS added;
 DROP INDEX IF EXISTS state_added;
-UPDATE tompion_schema SET version = 1 WHERE version <> 1;
+UPDATE tompion_schema SET version = {NEWEST} WHERE version <> {NEWEST};
 """
 SEQUENCE_COLUMNS = ("run_number", "audit_number")
 RUN_KEY = ("schedule_key", "nominal_s", "origin")

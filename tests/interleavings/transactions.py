@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-from tests.interleavings.initial_database import SETTINGS, Fixture, InitialState, run_line
+from tests.interleavings.initial_database import NEWEST, SETTINGS, Fixture, InitialState, run_line
 from tests.support.operations import SECONDS, when
 from tompion.engine.context import EngineContext
 from tompion.engine.lease import Lease
@@ -162,7 +162,7 @@ def _update(participant: Participant) -> Future[Any]:
 
 
 def _migrate(participant: Participant) -> Future[Any]:
-    return participant.thread_pool.submit(lambda: PostgresMigrator(participant.url).apply(2, SCRIPT))
+    return participant.thread_pool.submit(lambda: PostgresMigrator(participant.url).apply(NEWEST + 1, SCRIPT))
 
 
 TRANSACTION_TYPES: dict[str, TransactionType] = {

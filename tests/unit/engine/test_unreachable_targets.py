@@ -69,7 +69,7 @@ def test_namespaces_do_not_share_the_outage_of_a_target(harness: EngineHarness) 
     called: list[str] = []
 
     class Shared(Executor):
-        """Executor whose one target fails for one namespace, and asks it to come back in an hour."""
+        """Executor whose one target fails for one namespace, with a Retry-After of an hour."""
 
         def target(self, dag: Any, meta: RunContext) -> str:
             return "shared"
