@@ -155,26 +155,12 @@ def dangerous(text: str) -> set[str]:
 
 
 def _unsafe_yaml(tree: ast.Module) -> set[str]:
-    """Return uses of PyYAML other than its safe classes. ``load`` needs a loader that is derived from SafeLoader."""
+    """Return uses of PyYAML other than its safe classes."""
     nodes = list(ast.walk(tree))
-    safe_loaders = {
-        node.name
-        for node in nodes
-        if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["yaml.SafeLoader"]
-    }
-    safe_calls = [
-        node.func
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and [ast.unparse(argument) for argument in node.args[1:]] in [[name] for name in safe_loaders]
-    ]
     uses = {
         f"yaml.{node.attr}"
         for node in nodes
-        if isinstance(node, ast.Attribute)
-        and ast.unparse(node.value) == "yaml"
-        and node.attr not in SAFE_YAML
-        and not (node.attr == "load" and node in safe_calls)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "yaml" and node.attr not in SAFE_YAML
     }
     return uses | {"yaml" for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "yaml"}
 

@@ -274,7 +274,7 @@ def _parse_yaml(file: str, text: str) -> Any:
         }
 
     try:
-        return yaml.load(text, Loader)  # noqa: S506 - the loader is a SafeLoader
+        return Loader(text).get_single_data()
     except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
         raise InvalidInput(f"--file {file}: not YAML: {problem}") from None
