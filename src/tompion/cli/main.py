@@ -108,6 +108,22 @@ class RootGroup(LazyGroup):
             for entry in entries:
                 self.add_command(LazyCommand(entry, panel))
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name, or name the groups that have such a command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except TyperException:
+            full_names = self._full_names(args[0])
+            if not full_names:
+                raise
+            choices = " or ".join(repr(name) for name in full_names)
+            raise InvalidInput(f"there is no command {args[0]!r}; use {choices}") from None
+
+    def _full_names(self, name: str) -> list[str]:
+        """Return the commands of that name in all groups, with the program and the group."""
+        groups = [command.command for command in self.commands.values() if isinstance(command, LazyCommand)]
+        return [f"{PROGRAM} {group.name} {name}" for group in groups if name in getattr(group, "commands", {})]
+
 
 app: typer.Typer = typer.Typer(
     name=PROGRAM,

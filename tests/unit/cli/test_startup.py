@@ -119,6 +119,16 @@ def test_a_wrong_command_is_rejected_with_a_suggestion() -> None:
     assert "'schedules'" in result.err
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("trigger", "use 'tompion schedules trigger'"), ("retry", "use 'tompion runs retry'")],
+)
+def test_a_command_without_its_group_is_rejected_with_its_full_name(name: str, remedy: str) -> None:
+    result = run([name, "report"])
+    assert (result.code, result.out) == (2, "")
+    assert f"there is no command '{name}'; {remedy}" in result.err
+
+
 def test_version_is_a_command_and_an_option() -> None:
     by_command, by_option = run(["version"]), run(["--version"])
     assert by_command == by_option
